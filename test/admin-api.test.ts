@@ -9,7 +9,7 @@ import { openRelease } from "@inkling/data";
 import type { BuildResult } from "../packages/cli/src/runtime/build.ts";
 import { dataActions, Updates } from "../packages/cli/src/runtime/keep-fresh.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
-import { releaseChanges } from "../packages/server/src/releases/diff.ts";
+import { releaseChanges } from "../packages/operations/src/release-changes.ts";
 import { type RunningServer, startServer } from "../packages/server/src/run/server.ts";
 import { finish } from "../packages/server/src/sharing/steps.ts";
 import { openStore } from "../packages/store/src/store.ts";
@@ -315,7 +315,8 @@ describe("data", () => {
     expect((await send("POST", "data/rollback", { current: names[1] })).code).toBe("RELEASE_CONFLICT");
     expect((await send("POST", "data/rollback", {})).code).toBe("BODY_INVALID");
     const back = await send("POST", "data/rollback", { current: names[0] });
-    expect(back.document).toEqual({ from: names[0], to: names[1], pinned: names[1] });
+    const done = { from: names[0], to: names[1], pinned: names[1], changed: true, passed_over: [] };
+    expect(back.document).toEqual(done);
     expect((await send("GET", "data")).document).toMatchObject({
       release: { name: names[1] },
       pinned: names[1],
@@ -323,11 +324,12 @@ describe("data", () => {
     // the same request was sent twice
     expect((await send("POST", "data/rollback", { current: names[0] })).code).toBe("RELEASE_CONFLICT");
     const forward = await send("DELETE", "data/pin");
-    expect(forward.document).toEqual({ from: names[1], to: names[0], pinned: null });
+    expect(forward.document).toEqual({ from: names[1], to: names[0], pinned: null, changed: true });
     expect((await send("DELETE", "data/pin")).document).toEqual({
       from: names[0],
       to: names[0],
       pinned: null,
+      changed: false,
     });
     expect((await actions()).slice(0, 2)).toEqual(["ada release-unpinned", "ada release-rolled-back"]);
     const { entries } = (await send("GET", "audit?limit=2")).document;
@@ -341,10 +343,10 @@ describe("data", () => {
     const choose = (current: string | undefined, to: unknown) =>
       send("POST", "data/rollback", { current, to });
     const oldest = await choose(names[0], names[2]);
-    expect(oldest.document).toEqual({ from: names[0], to: names[2], pinned: names[2] });
+    expect(oldest.document).toMatchObject({ from: names[0], to: names[2], pinned: names[2] });
     const idOf = (name = "") => name.split("-")[1];
     const between = await choose(idOf(names[2]), idOf(names[1]));
-    expect(between.document).toEqual({ from: names[2], to: names[1], pinned: names[1] });
+    expect(between.document).toMatchObject({ from: names[2], to: names[1], pinned: names[1] });
     const none = await choose(names[1], "20200101T000000000Z-0123456789ab");
     expect([none.status, none.code]).toEqual([404, "RELEASE_NOT_FOUND"]);
     expect(none.document.problems).toEqual([`kept releases: ${names.join(", ")}`]);

@@ -49,12 +49,18 @@ const FACTS = {
   homepage: "https://lists.example",
   cadence_hours: 24,
   stale_hours: 48,
-  weight: undefined,
+  weight: null,
   sets: "disposable",
   licence: "CC0-1.0",
+  attribution: null,
   on: true,
+  on_by_default: true,
   own: false,
+  why_off: null,
+  terms: null,
   needs_agreement: false,
+  needs: [],
+  not_set: [],
 };
 
 /** The parts of an entry other than who, when and by which interface. */
@@ -879,13 +885,17 @@ describe("the admin API", () => {
           check: async () => {},
         },
         actions: {
-          feeds: [FACTS],
-          chooseFeed: () => {},
-          update: () => ({ running: false, asked: isRequested, last: null }),
-          isRequested: () => isRequested,
-          updateNow: () => {
-            isRequested = true;
-            return true;
+          feeds: { all: [FACTS], choose: () => {} },
+          updates: {
+            get state() {
+              return { running: false, asked: isRequested, last: null };
+            },
+            get isUnderWay() {
+              return isRequested;
+            },
+            request: () => {
+              isRequested = true;
+            },
           },
         },
       });

@@ -1,6 +1,6 @@
 // operations.ts: generates the tables of requests in docs/api.md and docs/admin-api.md.
 
-import { OPERATIONS, type OperationRow, roleOf } from "@inkling/contract";
+import { OPERATIONS, type OperationRow } from "@inkling/contract";
 import { ADMIN_ROUTES } from "../../packages/server/src/admin/operations.ts";
 import { type Generated, markdownTable } from "./generated.ts";
 
@@ -28,7 +28,7 @@ function publicTable(): string {
 function adminTable(): string {
   const rows = [...ADMIN_ROUTES.values()].map(({ row }) => [
     `\`${row.method} ${row.path}\``,
-    row.isOpen ? "none" : `\`${roleOf(row)}\``,
+    row.isOpen ? "none" : `\`${row.role}\``,
     row.docs,
   ]);
   return markdownTable(["request", "role", "answer"], rows);

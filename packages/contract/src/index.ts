@@ -1,8 +1,7 @@
 // @inkling/contract: the rows that several packages must agree on. This package does not import any other package, and
 // rows never refer to other rows by position or count.
 
-export * from "./admin-operation-row.ts";
-export * from "./admin-operations.ts";
+export * from "./admin.ts";
 export * from "./admin-problems.ts";
 export * from "./assess.ts";
 export * from "./countries.ts";

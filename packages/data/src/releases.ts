@@ -192,6 +192,14 @@ export function findCurrent(dataDir: string): NamedRelease | undefined {
   return manifest && { name: name!, manifest };
 }
 
+/** Returns the kept releases, newest first, without those whose manifest cannot be read. */
+export function keptManifests(dataDir: string): NamedRelease[] {
+  return releaseNames(dataDir).flatMap((name) => {
+    const manifest = findManifest(dataDir, name);
+    return manifest === undefined ? [] : [{ name, manifest }];
+  });
+}
+
 /** Finds the newest release with a readable manifest: usually the current one, unless an older one is pinned. */
 export function findNewest(dataDir: string): NamedRelease | undefined {
   for (const name of releaseNames(dataDir)) {

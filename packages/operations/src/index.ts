@@ -2,21 +2,54 @@
 
 import type { z } from "zod";
 import { ADMIN_TOKENS } from "./admin-tokens.ts";
+import { ASSESS } from "./assess.ts";
 import { AUDIT } from "./audit.ts";
+import { DATA } from "./data.ts";
 import { DECISIONS } from "./decisions.ts";
+import { FEEDS } from "./feeds.ts";
 import { HOSTS } from "./hosts.ts";
 import { KEYS } from "./keys.ts";
+import { LOOKUP } from "./lookup.ts";
 import type { AnyOperation, Resource } from "./operation.ts";
 import { OVERRIDES } from "./overrides.ts";
 import { RULESETS } from "./rulesets.ts";
 import { TRAFFIC } from "./traffic.ts";
 import { WEBHOOKS } from "./webhooks.ts";
 
+export * from "./context.ts";
 export * from "./operation.ts";
 export * from "./problem.ts";
-export { ADMIN_TOKENS, AUDIT, DECISIONS, HOSTS, KEYS, OVERRIDES, RULESETS, TRAFFIC, WEBHOOKS };
+export {
+  ADMIN_TOKENS,
+  ASSESS,
+  AUDIT,
+  DATA,
+  DECISIONS,
+  FEEDS,
+  HOSTS,
+  KEYS,
+  LOOKUP,
+  OVERRIDES,
+  RULESETS,
+  TRAFFIC,
+  WEBHOOKS,
+};
 
-const ALL = [KEYS, ADMIN_TOKENS, OVERRIDES, RULESETS, DECISIONS, WEBHOOKS, AUDIT, TRAFFIC, HOSTS] as const;
+const ALL = [
+  LOOKUP,
+  DATA,
+  FEEDS,
+  KEYS,
+  ADMIN_TOKENS,
+  OVERRIDES,
+  ASSESS,
+  RULESETS,
+  DECISIONS,
+  WEBHOOKS,
+  AUDIT,
+  TRAFFIC,
+  HOSTS,
+] as const;
 export const RESOURCES: readonly Resource[] = ALL;
 
 type RowOf<One> = One extends Resource ? One["operations"][keyof One["operations"]] : never;

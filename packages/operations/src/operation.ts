@@ -3,58 +3,10 @@
 // The admin API's route and OpenAPI, the command with its flags and help, the console's typed requests and the tables
 // of the docs derive from the row. A face adds only its own: a command a text, a page a layout.
 
-import type {
-  ADMIN_TAGS,
-  AdminOperationRow,
-  AdminProblemCode,
-  AdminRole,
-  AuditAction,
-  LogLevel,
-  Outcome,
-  ServerSettings,
-} from "@inkling/contract";
-import type { HostReport } from "@inkling/data";
-import type { ValidAdminToken } from "@inkling/store/admin-token";
-import type { Author } from "@inkling/store/author";
-import type { LabelResult } from "@inkling/store/decisions/decisions";
-import type { Attempt } from "@inkling/store/deliveries";
-import type { Store } from "@inkling/store/store";
+import type { ADMIN_TAGS, AdminProblemCode, AdminRole, AuditAction } from "@inkling/contract";
 import { MAX_PAGE } from "@inkling/store/tables";
-import type { Minute } from "@inkling/store/traffic-counts";
 import { z } from "zod";
-
-/** What only a running server has and can do. */
-export interface RunningServer {
-  report(): HostReport;
-  /** The last 24 hours, oldest minute first. */
-  readonly minutes: readonly Minute[];
-  setLogLevel(level: LogLevel, author: string): void;
-}
-
-/** What an operation runs with, whichever face it was called through. */
-export interface OperationContext {
-  readonly store: Store;
-  /** The author of the change and the interface, for the audit trail. */
-  readonly by: Author;
-  /** Epoch ms. */
-  readonly now: () => number;
-  /** The admin token of the request; undefined on the command line. */
-  readonly token: ValidAdminToken | undefined;
-  /** Milliseconds on a monotonic clock. */
-  readonly elapsed: () => number;
-  /** Runs a check of a ruleset, which may take 40 ms, so that a server keeps time for its other work. */
-  readonly checkSparingly: <T>(check: () => T) => Promise<T>;
-  /** Undefined on the command line. */
-  readonly server: RunningServer | undefined;
-  readonly settings: Pick<ServerSettings, "decisions">;
-  /** On a server, the recorder, which also has decisions that are not stored yet. */
-  readonly decisions: {
-    label(id: string, outcome: Outcome, key: undefined, by: Author): Promise<LabelResult>;
-    flush(): Promise<unknown>;
-  };
-  /** Sends a test message to a webhook. @returns undefined if the webhook does not exist */
-  readonly sendTest: (webhookId: string) => Promise<(Attempt & { readonly delivery: string }) | undefined>;
-}
+import type { OperationContext } from "./context.ts";
 
 /** A method and a path below /admin/v1/. `{id}` in the path is the member `id` of the input. */
 export type Route = `${"GET" | "POST" | "PATCH" | "DELETE"} ${string}`;
@@ -81,6 +33,8 @@ export interface CommandRow {
   /** Members of the input that are arguments, in addition to those in the path. */
   readonly arguments?: readonly string[];
   readonly flags?: Readonly<Record<string, Flag>>;
+  /** Members that the command itself supplies (`prepare`). */
+  readonly supplies?: readonly string[];
   /** True if `--author` may name the author for the audit trail. */
   readonly hasAuthor?: boolean;
   /** Text of the help before the examples. */
@@ -104,13 +58,15 @@ export interface Operation<
   /** Problems in addition to the problems of every operation. */
   readonly problems?: readonly AdminProblemCode[];
   /** 201: the operation creates an object, and answers with its `Location`. It runs once per `Idempotency-Key`. */
-  readonly status?: 200 | 201;
+  readonly status?: 200 | 201 | 202;
   /** With status 201: if it returns false, the status is 200, and there is no `Location`. */
   isCreated?(output: z.input<O>): boolean;
   readonly isIdempotent?: boolean;
   readonly maxBodyBytes?: number;
   /** What the server loads again before it answers, so that the change applies at once. */
   readonly refreshes?: "keys" | "overrides" | "rulesets";
+  /** True if it uses the data folder, and the database only for its audit entry. */
+  readonly isInDataFolder?: boolean;
   /** Members of the path, and of the query (GET, DELETE) or the body (POST, PATCH). */
   readonly input: I;
   readonly output: O;
@@ -135,11 +91,14 @@ export const operation = <
 // biome-ignore lint/suspicious/noExplicitAny: only the row has the types of its input and output
 export type AnyOperation = Operation<Route, any, any>;
 
+/** The kinds of objects that `{id}` in a path can identify. */
+export type Noun = "key" | "admin token" | "override" | "release" | "ruleset" | "decision" | "webhook";
+
 /** The operations of one kind of object, by their ids in OpenAPI. */
 export interface Resource<Rows = Readonly<Record<string, AnyOperation>>> {
   readonly tag: keyof typeof ADMIN_TAGS;
   /** What `{id}` identifies; undefined if no path has it. */
-  readonly noun?: NonNullable<AdminOperationRow["names"]>;
+  readonly noun?: Noun;
   /** The group of commands; undefined if the resource has one command, such as `inkling audit`. */
   readonly command?: { readonly name: string; readonly summary: string };
   readonly operations: Rows;

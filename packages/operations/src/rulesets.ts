@@ -15,16 +15,8 @@ import { isRulesetCursor, type NewRuleset, RulesetConflictError } from "@inkling
 import { type PublishedRuleset, rulesetJson } from "@inkling/store/rulesets/record";
 import { isoTime } from "@inkling/store/text/fields";
 import { z } from "zod";
-import {
-  count,
-  nextCursor,
-  type OperationContext,
-  operation,
-  pageInput,
-  type Resource,
-  text,
-  time,
-} from "./operation.ts";
+import type { OperationContext } from "./context.ts";
+import { count, nextCursor, operation, pageInput, type Resource, text, time } from "./operation.ts";
 import { AdminProblem, found } from "./problem.ts";
 
 /**

@@ -4,7 +4,8 @@ import { LOG_LEVELS } from "@inkling/contract";
 import { HOUR_MS } from "@inkling/store/keys/day";
 import { percentile, sumTraffic, type TrafficCounts } from "@inkling/store/traffic-counts";
 import { z } from "zod";
-import { count, type OperationContext, oneOf, operation, type Resource, text, time } from "./operation.ts";
+import type { OperationContext } from "./context.ts";
+import { count, oneOf, operation, type Resource, text, time } from "./operation.ts";
 import { AdminProblem, running } from "./problem.ts";
 
 const counts = z.record(z.string(), count);

@@ -5,11 +5,11 @@ import { DELIVERY_STATES, hasRole, WEBHOOK_EVENT_NAMES, WEBHOOK_OUTCOMES } from 
 import { attemptJson, DELIVERY_PAGES, deliveryJson, healthJson } from "@inkling/store/deliveries";
 import { hostOnly, type Webhook, WebhooksFullError, webhookJson } from "@inkling/store/webhooks";
 import { z } from "zod";
+import type { OperationContext } from "./context.ts";
 import {
   count,
   id,
   nextCursor,
-  type OperationContext,
   operation,
   overlap,
   pageInput,

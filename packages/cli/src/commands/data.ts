@@ -1,5 +1,5 @@
-// data.ts: implements `inkling data update | status | verify | rollback | unpin`; data-diff.ts implements
-// `inkling data diff`.
+// data.ts: implements `inkling data update | status | verify`, and has the texts of `rollback` and `unpin`. The text of
+// `diff` is in data-diff.ts.
 
 import { ACCEPT_RELEASE } from "@inkling/compiler/events";
 import { type Settings, settingsReadBy } from "@inkling/contract";
@@ -8,20 +8,15 @@ import {
   damageHint,
   describeBroken,
   feedsOf,
-  findRollback,
   findUsable,
   hintFor,
   isBroken,
-  newestName,
   newReleaseHint,
-  pin,
   pinnedName,
   readFeedsReport,
   rebuildHint,
   releaseNames,
   requireCurrent,
-  unpin,
-  verifyRelease,
   verifySegments,
 } from "@inkling/data";
 import {
@@ -33,6 +28,7 @@ import {
   type Release,
   SEGMENT_OF,
 } from "@inkling/engine";
+import { DATA } from "@inkling/operations";
 import type { Command } from "commander";
 import {
   type BuildDone,
@@ -50,8 +46,9 @@ import {
 import { addAction, type Context } from "../runtime/command.ts";
 import { parseDuration } from "../runtime/durations.ts";
 import { feedOf, localFiles } from "../runtime/feeds.ts";
+import { addResource } from "../runtime/operation-command.ts";
 import { audited, warnOfNewDatabase } from "../runtime/store.ts";
-import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
+import { CliError, EXIT } from "../terminal/errors.ts";
 import {
   conflictsText,
   dataAge,
@@ -61,22 +58,36 @@ import {
   segmentTable,
 } from "../terminal/release-tables.ts";
 import { formatAge, formatAgo, formatBytes, type Style, type Terminal, warn } from "../terminal/terminal.ts";
-import { addDiff } from "./data-diff.ts";
+import { diffText, requireEarlier } from "./data-diff.ts";
 
 const READ_SETTINGS = ["dataDir"] as const;
 const UNPIN = "`inkling data unpin`";
 
-export function addData(program: Command, context: Context): void {
-  const data = program
-    .command("data")
-    .description("build, inspect, compare, verify and switch data releases");
-  addUpdate(data, context);
-  addStatus(data, context);
-  addDiff(data, context);
-  addVerify(data, context);
-  addRollback(data, context);
-  addUnpin(data, context);
-}
+export const addData = (program: Command, context: Context) =>
+  addResource(program, context, DATA, {
+    "inkling data update": addUpdate,
+    "inkling data status": addStatus,
+    release_changes: { prepare: requireEarlier, text: diffText(context.terminal) },
+    "inkling data verify": addVerify,
+    roll_back: {
+      prepare: async (input, { settings: { dataDir } }) => ({
+        ...input,
+        current: currentName(dataDir) ?? "",
+      }),
+      remark: ({ passed_over }) =>
+        passed_over.map((problem) => `warning: passed over: ${problem}`).join("\n"),
+      text: ({ from, to }) =>
+        to === from
+          ? `Release ${to} is in use, and remains in use until you run ${UNPIN}.`
+          : `Release ${to} is in use again (before: ${from}), and remains in use until you run ${UNPIN}. A running server switches within seconds.`,
+    },
+    unpin: {
+      text: ({ from, to, changed }) => {
+        if (!changed) return `No release is pinned; ${from} is in use.`;
+        return to === from ? `${from} is no longer pinned.` : `Release ${to} is in use (before: ${from}).`;
+      },
+    },
+  });
 
 function addUpdate(data: Command, context: Context): void {
   const command = data
@@ -326,89 +337,5 @@ function addVerify(data: Command, context: Context): void {
       describeBroken(name, broken),
       hintFor(settings.dataDir, broken, () => damageHint(settings.dataDir, name, broken)),
     );
-  });
-}
-
-function addRollback(data: Command, context: Context): void {
-  const command = data
-    .command("rollback")
-    .description("switch to the previous release, or to another kept release, and pin it")
-    .argument(
-      "[release]",
-      "id or name of a kept release, from `data status` (default: the release before the one in use)",
-    )
-    .option("--json", "print JSON")
-    .addHelpText(
-      "after",
-      `
-A running server verifies the release, which takes a few seconds, and then switches to it. Newer builds are kept but not
-used until you run \`inkling data unpin\`. To pin the release in use, name it.
-
-Examples:
-  inkling data rollback
-  inkling data rollback 0123456789ab
-  inkling data rollback 20260601T043000000Z-0123456789ab`,
-    );
-  addAction(command, context, READ_SETTINGS, async ({ settings }, release?: string) => {
-    const { from, to, passedOver } = await findRollback(settings.dataDir, release, verifyRelease);
-    // Verifying is synchronous. This pause delivers any signal that arrived in the meantime.
-    await new Promise((resolve) => setImmediate(resolve));
-    if (context.stopper.signal.aborted) throw new Stopped(`${from} remains in use`);
-    for (const problem of passedOver) warn(context.terminal, `passed over: ${problem}`);
-    await switchTo(settings, context, to === from ? "release-pinned" : "release-rolled-back", to, to, () =>
-      pin(settings.dataDir, to),
-    );
-    return {
-      json: { from, to, pinned: true },
-      text:
-        to === from
-          ? `Release ${to} is in use, and remains in use until you run ${UNPIN}.`
-          : `Release ${to} is in use again (before: ${from}), and remains in use until you run ${UNPIN}. A running server switches within seconds.`,
-    };
-  });
-}
-
-/** Switches to another release and records this. If the switch would have no effect, does and records nothing. */
-async function switchTo(
-  settings: Settings,
-  { terminal }: Context,
-  action: "release-pinned" | "release-rolled-back" | "release-unpinned",
-  current: string,
-  pinned: string | null,
-  change: () => unknown,
-): Promise<void> {
-  const { dataDir } = settings;
-  const before = { current: currentName(dataDir) ?? null, pinned: pinnedName(dataDir) ?? null };
-  const after = { current, pinned };
-  if (Bun.deepEquals(before, after)) return;
-  warnOfNewDatabase(settings, terminal);
-  await audited(settings, { action, subject: "data", before, after }, change);
-}
-
-function addUnpin(data: Command, context: Context): void {
-  const command = data
-    .command("unpin")
-    .description("use the newest release again after `data rollback`")
-    .option("--json", "print JSON")
-    .addHelpText(
-      "after",
-      "\nA running server verifies the release, which takes a few seconds, and then switches to it.\n\nExamples:\n  inkling data unpin",
-    );
-  addAction(command, context, READ_SETTINGS, async ({ settings }) => {
-    const { dataDir } = settings;
-    const from = requireCurrent(dataDir).name;
-    const wasPinned = pinnedName(dataDir) !== undefined;
-    let to = wasPinned ? newestName(dataDir, from) : from;
-    if (wasPinned) {
-      await switchTo(settings, context, "release-unpinned", to, null, async () => {
-        to = (await unpin(dataDir, verifyRelease)).to;
-      });
-    }
-    const unpinned =
-      to === from ? `${from} is no longer pinned.` : `Release ${to} is in use (before: ${from}).`;
-    return {
-      json: { from, to, unpinned: wasPinned },
-      text: wasPinned ? unpinned : `No release is pinned; ${from} is in use.`,
-    };
   });
 }

@@ -228,15 +228,15 @@ describe("list", () => {
     expect(out).toMatch(/^off +geolite2-city .*GeoLite End User License Agreement$/m);
   });
   test("as JSON, with terms", async () => {
-    const lines = JSON.parse((await inkling(folder(), "feeds list --json")).out);
-    expect(lines.map(({ id }: { id: string }) => id)).toEqual(FEEDS.map(({ id }) => id));
-    expect(lines.find(({ id }: { id: string }) => id === "abuseipdb")).toMatchObject({
+    const { feeds, unused } = JSON.parse((await inkling(folder(), "feeds list --json")).out);
+    expect(feeds).toEqual([]);
+    expect(unused.map(({ id }: { id: string }) => id)).toEqual(FEEDS.map(({ id }) => id));
+    expect(unused.find(({ id }: { id: string }) => id === "abuseipdb")).toMatchObject({
       on: false,
       on_by_default: false,
       why_off: "key",
       needs: ["INKLING_ABUSEIPDB_KEY"],
       not_set: ["INKLING_ABUSEIPDB_KEY"],
-      report: null,
     });
   });
 });
@@ -471,7 +471,13 @@ test("rollback pins, builds go on behind it, unpin goes to the newest", async ()
   expect((await inkling(dataDir, "doctor")).out).toMatch(/data: .*the release is pinned/);
 
   const chosen = await inkling(dataDir, `data rollback ${second} --json`);
-  expect(JSON.parse(chosen.out)).toEqual({ from: first, to: second, pinned: true });
+  expect(JSON.parse(chosen.out)).toEqual({
+    from: first,
+    to: second,
+    pinned: second,
+    changed: true,
+    passed_over: [],
+  });
   expect([current(), readFileSync(join(dataDir, "pinned"), "utf8").trim()]).toEqual([second, second]);
   const stays = await inkling(dataDir, `data rollback ${second.split("-")[1]}`);
   expect(stays.out).toBe(

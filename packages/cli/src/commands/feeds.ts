@@ -4,124 +4,60 @@
 // The choice is stored in <dataDir>/feeds.json. Builds read it, so a running server applies it with its next build.
 
 import { resolve } from "node:path";
-import type { Feed } from "@inkling/compiler/feed";
-import { requiredCredentials } from "@inkling/compiler/feed";
-import { choose, isChosen, writeFeedChoice } from "@inkling/compiler/feed-choice";
-import { asksForAgreement, NO_LICENCE } from "@inkling/compiler/feeds";
-import { type Settings, variableName } from "@inkling/contract";
-import { feedsOf, openCurrent, readFeedsReport } from "@inkling/data";
-import type { FeedReport } from "@inkling/engine";
+import { isChosen } from "@inkling/compiler/feed-choice";
+import { NO_LICENCE } from "@inkling/compiler/feeds";
+import type { Settings } from "@inkling/contract";
+import { FEEDS, type FeedRow, type Output } from "@inkling/operations";
 import type { Command } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";
 import { confirm } from "../runtime/confirm.ts";
 import { ensureWritable } from "../runtime/data-folder.ts";
-import { allFeeds, choiceOf, credentialsOf, feedOf } from "../runtime/feeds.ts";
-import { audited, warnOfNewDatabase } from "../runtime/store.ts";
+import { allFeeds, choiceOf, feedOf, feedTableOf } from "../runtime/feeds.ts";
+import { addResource, type OperationCall, runOperation } from "../runtime/operation-command.ts";
 import { CliError, explainFileError } from "../terminal/errors.ts";
-import { feedAge, stateWord } from "../terminal/release-tables.ts";
+import { copyAge, stateWord } from "../terminal/release-tables.ts";
 import { type ErrorOutput, formatBytes, roomyTable, table, warn } from "../terminal/terminal.ts";
 import { addOwnFeeds, NEXT_ROUND } from "./own-feeds.ts";
 
 const READ_SETTINGS = ["dataDir"] as const;
 const ENABLE_SETTINGS = ["dataDir", "mirror"] as const;
 
-export function addFeeds(program: Command, context: Context): void {
-  const feeds = program.command("feeds").description("list, enable, disable, add and check feeds");
-  addList(feeds, context);
-  addEnable(feeds, context);
-  addDisable(feeds, context);
-  addOwnFeeds(feeds, context);
-  addExportMirror(feeds, context);
-}
-
-/** A feed, whether it is used, and the state of its copy. */
-interface FeedLine {
-  readonly feed: Feed;
-  readonly on: boolean;
-  /** From the release in use; undefined if no build has read the feed yet. */
-  readonly report: FeedReport | undefined;
-  /** The credentials that the feed's publisher requires, and which of them are not set. */
-  readonly needs: readonly string[];
-  readonly lacking: readonly string[];
-}
-
-function linesOf(settings: Settings): FeedLine[] {
-  const choice = choiceOf(settings.dataDir);
-  const current = openCurrent(settings.dataDir);
-  const { dataDir } = settings;
-  // The first release may wait for the operator's approval. In that case, the operator looks here for the lists at
-  // fault.
-  const reports = current === undefined ? (readFeedsReport(dataDir)?.feeds ?? []) : feedsOf(dataDir, current);
-  const credentials = credentialsOf(settings);
-  return allFeeds(settings).map((feed) => {
-    const on = isChosen(feed, choice);
-    const needs = requiredCredentials(feed);
-    return {
-      feed,
-      on,
-      report: on ? reports.find(({ id }) => id === feed.id) : undefined,
-      needs,
-      lacking: needs.filter((name) => credentials[name] === undefined),
-    };
+export const addFeeds = (program: Command, context: Context) =>
+  addResource(program, context, FEEDS, {
+    list_feeds: { text: (feeds) => listText(feeds, context.terminal.width) },
+    "inkling feeds enable": addEnable,
+    "inkling feeds disable": addDisable,
+    "inkling feeds add | remove | check": addOwnFeeds,
+    "inkling feeds export-mirror": addExportMirror,
   });
-}
-
-function addList(feeds: Command, context: Context): void {
-  const command = feeds
-    .command("list")
-    .description("list all feeds: on or off, state, age, licence, required settings")
-    .option("--json", "print JSON, with terms and attributions")
-    .addHelpText("after", "\nExamples:\n  inkling feeds list\n  inkling feeds list --json");
-  addAction(command, context, READ_SETTINGS, ({ settings }) => {
-    const lines = linesOf(settings);
-    return { json: lines.map(lineJson), text: () => listText(lines, Date.now(), context.terminal.width) };
-  });
-}
 
 const HEAD = ["FEED", "SETS", "STATE", "AGE", "LICENCE", "REMARK"];
+type Feeds = Output<typeof FEEDS.operations.list_feeds>;
 
-function listText(lines: readonly FeedLine[], now: number, width: number | undefined): string {
+function listText({ feeds, unused }: Feeds, width: number | undefined): string {
   const tableOf = (on: boolean) => {
     const state = on ? "on" : "off";
-    const rows = lines.filter((line) => line.on === on).map((line) => [state, ...row(line, now)]);
+    const rows = [...feeds, ...unused].filter((feed) => feed.on === on).map((feed) => [state, ...row(feed)]);
     return roomyTable([[state.toUpperCase(), ...HEAD], ...rows], [], 5, width);
   };
   const more = "`inkling feeds enable FEED` shows its terms and turns it on; docs/feeds.md describes each.";
   return [tableOf(true), tableOf(false), more].join("\n\n");
 }
 
-function row({ feed, report, lacking }: FeedLine, now: number): string[] {
-  const state = report === undefined ? "-" : stateWord(report);
-  const why = feed.optIn?.why;
+function row(feed: Feeds["feeds"][number] | Feeds["unused"][number]): string[] {
+  const { id, sets, licence, own, why_off: why, not_set } = feed;
+  const read = feed.on && "state" in feed ? feed : undefined;
   const remarks = [
-    ...(feed.definition === undefined ? [] : ["your own"]),
-    ...(report?.error === undefined ? [] : [report.error]),
-    ...(why === "licence" || feed.licence === NO_LICENCE ? ["no clear licence"] : []),
+    ...(own ? ["your own"] : []),
+    ...(read?.error ? [read.error] : []),
+    ...(why === "licence" || licence === NO_LICENCE ? ["no clear licence"] : []),
     ...(why === "non-commercial" || why === "noisy" ? [why] : []),
-    ...(lacking.length > 0 ? [`needs ${lacking.map(variableName).join(" and ")}`] : []),
+    ...(not_set?.length ? [`needs ${not_set.join(" and ")}`] : []),
   ];
-  return [feed.id, feed.sets, state, feedAge(report, new Date(now)), feed.licence, remarks.join("; ")];
-}
-
-function lineJson({ feed, on, report, needs, lacking }: FeedLine) {
-  const { id, sets, title, homepage, licence, attribution, cadenceHours, optIn, definition } = feed;
-  return {
-    id,
-    on,
-    own: definition !== undefined,
-    on_by_default: optIn === undefined,
-    sets,
-    title,
-    homepage,
-    licence,
-    attribution: attribution ?? null,
-    cadence_hours: cadenceHours,
-    why_off: optIn?.why ?? null,
-    terms: optIn?.terms ?? null,
-    needs: needs.map(variableName),
-    not_set: lacking.map(variableName),
-    report: report ?? null,
-  };
+  const state = read === undefined ? "-" : stateWord(read);
+  const isOfFile = read?.source === "mirror" && read.published_at === null;
+  const age = copyAge(read?.age_seconds, isOfFile);
+  return [id, sets, state, age, licence, remarks.join("; ")];
 }
 
 function addEnable(feeds: Command, context: Context): void {
@@ -142,18 +78,15 @@ Examples:
   inkling feeds enable dshield --yes
   inkling feeds enable wesbos-burner greensnow`,
     );
-  addAction(command, context, ENABLE_SETTINGS, async ({ settings, flags }, given) => {
-    const all = linesOf(settings);
-    // Every feed in the table has a line.
-    const lines = feedsNamed(settings, given).map(({ id }) => all.find(({ feed }) => feed.id === id)!);
-    for (const line of lines) checkCredentials(line, settings, context.terminal);
-    const off = lines.filter(({ on }) => !on).map(({ feed }) => feed);
-    for (const feed of off) {
+  addAction(command, context, ENABLE_SETTINGS, async (call, given) => {
+    const { settings, flags } = call;
+    const feeds = feedsNamed(settings, given);
+    for (const feed of feeds) checkCredentials(feed, settings, context.terminal);
+    for (const feed of feeds.filter(({ on }) => !on)) {
       for (const text of termsOf(feed)) context.terminal.err(`${text}\n`);
       await agree(feed, context, flags.yes === true);
     }
-    for (const feed of off) await save(settings, context.terminal, feed, true);
-    return choiceAnswer(lines.map(({ feed, on }) => ({ id: feed.id, on: true, changed: !on })));
+    return choose(feeds, true, { ...call, context });
   });
 }
 
@@ -162,58 +95,57 @@ Examples:
  * @param given what commander passes for `<feed...>`, which is a list
  * @throws CliError if a feed does not exist
  */
-const feedsNamed = (settings: Settings, given: unknown): readonly Feed[] =>
-  [...new Set(given as readonly string[])].map((id) => feedOf(settings, id));
-
-interface Chosen {
-  readonly id: string;
-  readonly on: boolean;
-  readonly changed: boolean;
+function feedsNamed(settings: Settings, given: unknown): readonly FeedRow[] {
+  const ids = [...new Set(given as readonly string[])].map((id) => feedOf(settings, id).id);
+  const { all } = feedTableOf(settings);
+  return ids.map((id) => all.find((feed) => feed.id === id)!); // every feed has a row
 }
 
-/** Returns the output of `enable` and `disable`: a line for each feed, and when the change applies. */
-function choiceAnswer(chosen: readonly Chosen[]) {
-  const lines = chosen.map(
-    ({ id, on, changed }) => `${id} is ${changed ? "" : "already "}${on ? "on" : "off"}.`,
-  );
+/** Turns feeds on or off. @returns a line for each feed, and when the change applies */
+async function choose(feeds: readonly FeedRow[], on: boolean, call: OperationCall) {
+  if (feeds.some((feed) => feed.on !== on)) ensureWritable(call.settings.dataDir);
+  const chosen: Output<typeof FEEDS.operations.choose_feed>[] = [];
+  for (const { id } of feeds)
+    chosen.push(await runOperation(call, FEEDS, FEEDS.operations.choose_feed, { id, on }));
+  const lines = chosen.map(({ id, changed }) => `${id} is ${changed ? "" : "already "}${on ? "on" : "off"}.`);
   const next = chosen.some(({ changed }) => changed) ? [NEXT_ROUND] : [];
-  return {
-    json: chosen,
-    text: [...lines, ...next].join(chosen.length === 1 ? " " : "\n"),
-  };
+  return { json: chosen, text: [...lines, ...next].join(chosen.length === 1 ? " " : "\n") };
 }
 
 /**
  * With a mirror, the credentials may be unnecessary, because the mirror may have the file.
  * @throws CliError if there is no mirror and a setting that the publisher requires is missing
  */
-function checkCredentials({ feed, lacking }: FeedLine, { mirror }: Settings, terminal: ErrorOutput): void {
-  if (lacking.length === 0) return;
-  const names = lacking.map(variableName).join(" and ");
+function checkCredentials(
+  { id, homepage, not_set }: FeedRow,
+  { mirror }: Settings,
+  terminal: ErrorOutput,
+): void {
+  if (not_set.length === 0) return;
+  const names = not_set.join(" and ");
   if (mirror !== undefined) {
-    const count = lacking.length === 1 ? "is" : "are";
-    warn(terminal, `${names} ${count} not set: builds can read ${feed.id} only from the mirror`);
+    const count = not_set.length === 1 ? "is" : "are";
+    warn(terminal, `${names} ${count} not set: builds can read ${id} only from the mirror`);
     return;
   }
   throw new CliError(
-    `${feed.id} needs ${names}`,
-    `set the credentials from its publisher (${feed.homepage}), or put the file into a mirror: docs/configuration.md`,
+    `${id} needs ${names}`,
+    `set the credentials from its publisher (${homepage}), or put the file into a mirror: docs/configuration.md`,
   );
 }
 
-function termsOf({ title, licence, attribution, optIn }: Feed): string[] {
+function termsOf({ title, licence, attribution, terms }: FeedRow): string[] {
   return [
     title,
     `  licence: ${licence}`,
-    ...(optIn === undefined ? [] : [`  terms: ${optIn.terms}`]),
-    ...(attribution === undefined ? [] : [`  show this with its data: ${attribution}`]),
+    ...(terms === null ? [] : [`  terms: ${terms}`]),
+    ...(attribution === null ? [] : [`  show this with its data: ${attribution}`]),
   ];
 }
 
 /** @throws CliError if the operator must agree to the terms and has not done so */
-async function agree(feed: Feed, context: Context, yes: boolean): Promise<void> {
-  if (yes || !asksForAgreement(feed)) return;
-  const { id } = feed;
+async function agree({ id, needs_agreement }: FeedRow, context: Context, yes: boolean): Promise<void> {
+  if (yes || !needs_agreement) return;
   await confirm(context, "Do you agree to these terms?", {
     unasked: `${id} needs your agreement`,
     declined: `${id} remains off`,
@@ -230,12 +162,9 @@ function addDisable(feeds: Command, context: Context): void {
       "after",
       "\nExamples:\n  inkling feeds disable dshield\n  inkling feeds disable ipsum-3 greensnow",
     );
-  addAction(command, context, READ_SETTINGS, async ({ settings }, given) => {
-    const choice = choiceOf(settings.dataDir);
-    const chosen = feedsNamed(settings, given).map((feed) => ({ feed, changed: isChosen(feed, choice) }));
-    for (const { feed, changed } of chosen) if (changed) await save(settings, context.terminal, feed, false);
-    return choiceAnswer(chosen.map(({ feed, changed }) => ({ id: feed.id, on: false, changed })));
-  });
+  addAction(command, context, READ_SETTINGS, (call, given) =>
+    choose(feedsNamed(call.settings, given), false, { ...call, context }),
+  );
 }
 
 function addExportMirror(feeds: Command, context: Context): void {
@@ -254,7 +183,8 @@ Examples:
   INKLING_MIRROR=/media/usb/feeds inkling up      on the other machine`,
     );
   addAction(command, context, READ_SETTINGS, async ({ settings }, folder: string) => {
-    const chosen = linesOf(settings).flatMap(({ feed, on }) => (on ? [feed] : []));
+    const choice = choiceOf(settings.dataDir);
+    const chosen = allFeeds(settings).filter((feed) => isChosen(feed, choice));
     const path = resolve(context.cwd, folder);
     // Imported only here, because it loads network and archive code that no other command needs.
     const { exportMirror } = await import("@inkling/compiler/export-mirror");
@@ -272,14 +202,4 @@ Examples:
     const files = table([["FEED", "FILE", "SIZE", "SOURCE"], ...rows, ...left], [2]);
     return { json: { folder: path, ...result }, text: `${files}\n\n${exported.length} feeds in ${path}` };
   });
-}
-
-async function save(settings: Settings, terminal: ErrorOutput, feed: Feed, on: boolean): Promise<void> {
-  const { dataDir } = settings;
-  ensureWritable(dataDir);
-  warnOfNewDatabase(settings, terminal);
-  const action = on ? "feed-enabled" : "feed-disabled";
-  await audited(settings, { action, subject: feed.id, before: { on: !on }, after: { on } }, () =>
-    writeFeedChoice(dataDir, choose(choiceOf(dataDir), feed, on)),
-  );
 }

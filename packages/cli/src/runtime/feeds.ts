@@ -1,12 +1,22 @@
-// feeds.ts: lists all feeds that exist with these settings, and the credentials that are set.
+// feeds.ts: lists all feeds that exist with these settings, chooses feeds, and finds the credentials that are set.
 
 import { readFileSync } from "node:fs";
-import { CREDENTIALS, type Feed } from "@inkling/compiler/feed";
-import { type FeedChoice, FeedChoiceError, readFeedChoice } from "@inkling/compiler/feed-choice";
+import { CREDENTIALS, type Feed, requiredCredentials } from "@inkling/compiler/feed";
+import {
+  choose,
+  type FeedChoice,
+  FeedChoiceError,
+  isChosen,
+  readFeedChoice,
+  writeFeedChoice,
+} from "@inkling/compiler/feed-choice";
 import { credentialOf, feedTable, OwnFeedError } from "@inkling/compiler/feed-table";
-import type { OwnFeed, Settings } from "@inkling/contract";
+import { asksForAgreement } from "@inkling/compiler/feeds";
+import { feedWeight } from "@inkling/compiler/labels";
+import { type OwnFeed, type Settings, variableName } from "@inkling/contract";
 import { accessHint, isDenied } from "@inkling/data";
 import { nearest } from "@inkling/engine";
+import type { FeedRow, FeedTable } from "@inkling/operations";
 import { lineOf } from "../config/feed-rows.ts";
 import type { LoadedSettings } from "../config/settings.ts";
 import { CliError, EXIT, SettingsError } from "../terminal/errors.ts";
@@ -69,10 +79,56 @@ export function localFiles({ feed, dataDir }: Pick<Settings, "feed" | "dataDir">
   return [...feed, ...addedIn(dataDir)].flatMap(({ id, file }) => (file === undefined ? [] : [id]));
 }
 
+/** The settings that say which feeds exist, and which credentials are set. */
+export type FeedSettings = Pick<Settings, "feed" | "dataDir"> &
+  Partial<Pick<Settings, "feedSecret" | (typeof CREDENTIALS)[number]>>;
+
+/** Returns what operations do with feeds. @throws CliError if the feeds or the choice cannot be read */
+export const feedTableOf = (settings: FeedSettings): FeedTable => ({
+  get all() {
+    return feedRows(allFeeds(settings), choiceOf(settings.dataDir), settings);
+  },
+  choose: (id, on) => {
+    const { dataDir } = settings;
+    writeFeedChoice(dataDir, choose(choiceOf(dataDir), feedOf(settings, id), on));
+  },
+});
+
+export function feedRows(
+  feeds: readonly Feed[],
+  choice: FeedChoice,
+  settings: FeedSettings,
+): readonly FeedRow[] {
+  const credentials = credentialsOf(settings);
+  return feeds.map((feed) => {
+    const needs = requiredCredentials(feed);
+    const lacking = needs.filter((name) => credentials[name] === undefined);
+    return {
+      id: feed.id,
+      title: feed.title,
+      sets: feed.sets,
+      homepage: feed.homepage,
+      licence: feed.licence,
+      attribution: feed.attribution ?? null,
+      cadence_hours: feed.cadenceHours,
+      stale_hours: feed.age.staleHours,
+      weight: feedWeight(feed) ?? null,
+      on: isChosen(feed, choice),
+      on_by_default: feed.optIn === undefined,
+      own: feed.definition !== undefined,
+      why_off: feed.optIn?.why ?? null,
+      terms: feed.optIn?.terms ?? null,
+      needs_agreement: asksForAgreement(feed),
+      needs: needs.map(variableName),
+      not_set: lacking.map(variableName),
+    };
+  });
+}
+
 const OWN_FEED_HINT = "fix its [[feed]] in inkling.toml, or `inkling feeds remove ID`";
 
 /** @throws CliError if the feed does not exist; the message suggests the most similar id */
-export function feedOf(settings: Settings, id: string): Feed {
+export function feedOf(settings: Pick<Settings, "feed" | "dataDir">, id: string): Feed {
   const feeds = allFeeds(settings);
   const feed = feeds.find((one) => one.id === id);
   if (feed !== undefined) return feed;
@@ -89,7 +145,7 @@ export function feedOf(settings: Settings, id: string): Feed {
 }
 
 /** Returns the credentials that are set, by their names in the feed table. */
-export function credentialsOf(settings: Settings): Record<string, string> {
+export function credentialsOf(settings: FeedSettings): Record<string, string> {
   return Object.fromEntries([
     ...CREDENTIALS.flatMap((name) => {
       const value = settings[name];

@@ -8,13 +8,11 @@
 
 import { constants, setPriority } from "node:os";
 import { join } from "node:path";
-import type { Feed } from "@inkling/compiler/feed";
-import { choose, type FeedChoice, isChosen, writeFeedChoice } from "@inkling/compiler/feed-choice";
-import { asksForAgreement, FEEDS } from "@inkling/compiler/feeds";
-import { feedWeight } from "@inkling/compiler/labels";
+import { FEEDS } from "@inkling/compiler/feeds";
 import type { Settings } from "@inkling/contract";
 import { backoffMs, DATA_FOLDER, fileStamp, messageOf, Poller } from "@inkling/data";
-import type { DataActions, FeedFacts, RunningServer, UpdateState } from "@inkling/server";
+import type { UpdateState } from "@inkling/operations";
+import type { DataActions, RunningServer } from "@inkling/server";
 import { CliError } from "../terminal/errors.ts";
 import {
   acceptHint,
@@ -26,37 +24,7 @@ import {
   runBuild,
   writeLastBuild,
 } from "./build.ts";
-import { allFeeds, choiceOf } from "./feeds.ts";
-
-/**
- * Returns facts about all feeds. If the choice or the operator's own feeds cannot be read, returns only facts about
- * built-in feeds; the build reports why.
- */
-function factsOf(settings: FeedSettings): readonly FeedFacts[] {
-  try {
-    return facts(allFeeds(settings), choiceOf(settings.dataDir));
-  } catch (error) {
-    if (error instanceof CliError) return facts(FEEDS, { enabled: [], disabled: [] });
-    throw error;
-  }
-}
-
-const facts = (feeds: readonly Feed[], choice: FeedChoice): readonly FeedFacts[] =>
-  feeds.map((feed) => ({
-    id: feed.id,
-    title: feed.title,
-    homepage: feed.homepage,
-    cadence_hours: feed.cadenceHours,
-    stale_hours: feed.age.staleHours,
-    weight: feedWeight(feed),
-    sets: feed.sets,
-    licence: feed.licence,
-    on: isChosen(feed, choice),
-    own: feed.definition !== undefined,
-    needs_agreement: asksForAgreement(feed),
-  }));
-
-type FeedSettings = Pick<Settings, "feed" | "dataDir">;
+import { type FeedSettings, feedRows, feedTableOf } from "./feeds.ts";
 
 /** Holds the build state and requests for builds. Connects the admin API with the loop that keeps the data fresh. */
 export class Updates {
@@ -112,19 +80,24 @@ export class Updates {
 
 const now = () => new Date().toISOString();
 
+/**
+ * If the choice or the operator's own feeds cannot be read, only the built-in feeds are listed. The build reports why.
+ */
 export function dataActions(updates: Updates, settings: FeedSettings): DataActions {
+  const table = feedTableOf(settings);
   return {
-    get feeds() {
-      return factsOf(settings);
+    updates,
+    feeds: {
+      get all() {
+        try {
+          return table.all;
+        } catch (error) {
+          if (error instanceof CliError) return feedRows(FEEDS, { enabled: [], disabled: [] }, settings);
+          throw error;
+        }
+      },
+      choose: table.choose,
     },
-    chooseFeed(id, on) {
-      const { dataDir } = settings;
-      const feed = allFeeds(settings).find((one) => one.id === id);
-      if (feed !== undefined) writeFeedChoice(dataDir, choose(choiceOf(dataDir), feed, on));
-    },
-    update: () => updates.state,
-    isRequested: () => updates.isUnderWay,
-    updateNow: () => updates.request(),
   };
 }
 

@@ -3,6 +3,7 @@
 // A command runs its operation in this process, on the servers' database, so that it works while no server runs.
 
 import { ADMIN_PROBLEMS, type Settings } from "@inkling/contract";
+import { currentName, verifyRelease } from "@inkling/data";
 import { issueLines } from "@inkling/engine";
 import {
   AdminProblem,
@@ -16,14 +17,15 @@ import {
   type Output,
   type Resource,
 } from "@inkling/operations";
+import { finish } from "@inkling/server/steps";
 import { KeyInputError, type Store, StoreError } from "@inkling/store";
 import { type Command, Option } from "commander";
 import { z } from "zod";
 import { cliAuthor } from "../config/user.ts";
-import { CliError, EXIT, type ExitCode } from "../terminal/errors.ts";
+import { CliError, EXIT, type ExitCode, Stopped } from "../terminal/errors.ts";
 import { addAction, type Context, type Flags, joined, type Result } from "./command.ts";
 import { expiryOf, parseDuration, pastOf } from "./durations.ts";
-import { warnOfNewDatabase, withExistingStore, withStore } from "./store.ts";
+import { auditedBy, warnOfNewDatabase, withExistingStore, withStore } from "./store.ts";
 
 export const AUTHOR = ["--author <name>", "author for the audit trail (default: this user)"] as const;
 
@@ -54,7 +56,11 @@ export interface OperationCall {
   readonly flags: Flags;
 }
 
-type Texts<Rows> = {
+/** Adds a command that is written by hand. */
+export type Add = (group: Command, context: Context) => unknown;
+
+/** The texts of a resource's commands, and the commands of its group that are written by hand, by their words. */
+type Texts<Rows> = Readonly<Record<`inkling ${string}`, Add>> & {
   readonly [Id in keyof Rows as Rows[Id] extends { readonly command: CommandRow }
     ? Id
     : never]: Rows[Id] extends AnyOperation ? CommandText<Input<Rows[Id]>, Output<Rows[Id]>> : never;
@@ -69,8 +75,11 @@ export function addResource<Rows extends Readonly<Record<string, AnyOperation>>>
 ): Command {
   const { command } = resource;
   const group = command === undefined ? program : program.command(command.name).description(command.summary);
-  for (const [id, text] of Object.entries(texts))
-    addOperation(group, context, resource, resource.operations[id]!, text as CommandText<unknown, unknown>);
+  for (const [id, text] of Object.entries<unknown>(texts)) {
+    if (typeof text === "function") text(group, context);
+    else
+      addOperation(group, context, resource, resource.operations[id]!, text as CommandText<unknown, unknown>);
+  }
   return group;
 }
 
@@ -128,9 +137,11 @@ function addOperation(
       parsed) as typeof parsed;
     const isFirst = creates && warnOfNewDatabase(settings, context.terminal);
     try {
-      const output = await (creates ? withStore : withExistingStore)(settings, (store) =>
-        runAll(operation, contextOf(context, settings, store, given.author), input),
-      );
+      const run = (store?: Store) =>
+        runAll(operation, contextOf(context, settings, store, given.author), input);
+      const output = operation.isInDataFolder
+        ? await run()
+        : await (creates ? withStore : withExistingStore)(settings, run);
       const selects = flags.some(({ name }) => name !== "limit" && texts[name] !== undefined);
       const empty = selects ? (face.noMatch ?? face.empty) : face.empty;
       return resultOf(context, given, { ...face, empty }, output, input, isFirst);
@@ -157,12 +168,13 @@ export const runOperation = <One extends AnyOperation>(
   input: Input<One>,
   refuse: Refuse = (lines, hint) => new CliError(lines.join("\n"), hint),
   open = withExistingStore,
-): Promise<Output<One>> =>
-  open(settings, (store) =>
+): Promise<Output<One>> => {
+  const run = (store?: Store) =>
     operation.run(contextOf(context, settings, store, flags.author), input).catch((error: unknown) => {
       throw explain(error, resource, (input as { readonly id?: unknown }).id, refuse);
-    }),
-  );
+    });
+  return operation.isInDataFolder ? run() : open(settings, run);
+};
 
 function resultOf(
   { terminal }: Context,
@@ -177,7 +189,8 @@ function resultOf(
     terminal.err(`${empty}\n`);
     return undefined;
   }
-  if (remark !== undefined && !flags.json) terminal.err(`${remark(output, input, isFirst)}\n`);
+  const said = flags.json ? "" : (remark?.(output, input, isFirst) ?? "");
+  if (said !== "") terminal.err(`${said}\n`);
   return {
     json,
     text: () => text(output, input),
@@ -192,14 +205,30 @@ function listOf(output: unknown): readonly unknown[] | undefined {
   return others.length === 0 && Array.isArray(list) ? list : undefined;
 }
 
+/** @param store undefined for an operation that uses only the data folder */
 export const contextOf = (
-  { version }: Context,
+  { version, terminal, stopper }: Context,
   settings: Settings,
-  store: Store,
+  store: Store | undefined,
   author: string | undefined,
 ): OperationContext => ({
   settings,
-  store,
+  store: store!, // undefined only for an operation whose row says isInDataFolder
+  dataDir: settings.dataDir,
+  verify: async (dataDir, name) => {
+    verifyRelease(dataDir, name);
+    // Verifying is synchronous. This pause delivers any signal that arrived in the meantime.
+    await new Promise((resolve) => setImmediate(resolve));
+    if (stopper.signal.aborted) throw new Stopped(`${currentName(dataDir)} remains in use`);
+  },
+  // Loaded only for operations on feeds, because it loads the compiler's tables.
+  feeds: async () => (await import("./feeds.ts")).feedTableOf(settings),
+  updates: undefined,
+  audited: (entry, change) => {
+    warnOfNewDatabase(settings, terminal);
+    return auditedBy(settings, { ...cliAuthor(author || undefined), ...entry }, change);
+  },
+  inSteps: async (steps) => finish(steps),
   by: cliAuthor(author || undefined),
   now: Date.now,
   elapsed: () => performance.now(),
@@ -208,10 +237,10 @@ export const contextOf = (
   checkSparingly: async (check) => check(),
   decisions: {
     label: async (...label) =>
-      (await store.decisions.label(...label)) === undefined ? "unknown" : "labelled",
+      (await store!.decisions.label(...label)) === undefined ? "unknown" : "labelled",
     flush: async () => {},
   },
-  sendTest: async (id) => (await import("@inkling/server")).sendTest(store, id, { version, now: Date.now }),
+  sendTest: async (id) => (await import("@inkling/server")).sendTest(store!, id, { version, now: Date.now }),
 });
 
 export const ALL_ROWS = 1_000_000_000;
@@ -231,10 +260,14 @@ async function runAll(operation: AnyOperation, context: OperationContext, input:
   }
 }
 
-function membersBy({ route, input }: AnyOperation, { arguments: more = [], flags = {} }: CommandRow) {
+function membersBy(
+  { route, input }: AnyOperation,
+  { arguments: more = [], flags = {}, supplies = [] }: CommandRow,
+) {
   const isPaged = "cursor" in input;
   const all = Object.entries(input as Record<string, z.ZodType>).flatMap(([name, schema]): Member[] => {
     const flag = flags[name];
+    if (supplies.includes(name)) return [];
     if (isPaged && (name === "cursor" || (name === "limit" && flag === undefined))) return [];
     const whole = Object.keys(flags).find((other) => flags[other]!.with === name);
     const shown = whole ?? flag?.name ?? name.replace(/_(at|until|seconds)$/, "").replaceAll("_", "-");
@@ -283,7 +316,7 @@ const durationText = (seconds: number) => (seconds % 3_600 === 0 ? `${seconds / 
 
 /** Converts arguments and flags to the operation's input. @throws CliError */
 function parse(
-  { input }: AnyOperation,
+  { input, command }: AnyOperation,
   members: readonly Member[],
   texts: Flags,
   refuse: Refuse,
@@ -294,7 +327,8 @@ function parse(
       texts[member.name] === undefined ? [] : [[member.name, memberOf(member, texts[member.name], now)]],
     ),
   );
-  const read = z.strictObject(input).safeParse(given);
+  const supplied = Object.fromEntries((command?.supplies ?? []).map((name) => [name, true] as const));
+  const read = z.strictObject(input).omit(supplied).safeParse(given);
   if (read.success) return read.data;
   throw refuse(issueLines(read.error, "input", given, 1));
 }

@@ -45,8 +45,12 @@ export function attributions(feeds: readonly AttributedFeed[], tables?: readonly
 }
 
 /** Returns a feed's state, as tables show it. */
-export function stateWord({ state, held, stale }: FeedReport): string {
-  if (held !== undefined) return "held";
+export function stateWord({
+  state,
+  held,
+  stale,
+}: Pick<FeedReport, "state" | "stale"> & { held?: unknown }): string {
+  if (held) return "held";
   return stale === true ? "stale" : state;
 }
 
@@ -55,11 +59,12 @@ export function stateWord({ state, held, stale }: FeedReport): string {
  * no date, this is the age of the file.
  */
 export function feedAge(feed: FeedReport | undefined, now: Date): string {
-  const seconds = feed && feedAgeSeconds(feed, now.getTime());
-  if (seconds === undefined) return "-";
   const isOfFile = feed?.source === "mirror" && feed.published_at === undefined;
-  return `${formatAge(seconds * 1000)}${isOfFile ? " (file)" : ""}`;
+  return copyAge(feed && feedAgeSeconds(feed, now.getTime()), isOfFile);
 }
+
+export const copyAge = (seconds: number | null | undefined, isOfFile = false): string =>
+  typeof seconds === "number" ? `${formatAge(seconds * 1000)}${isOfFile ? " (file)" : ""}` : "-";
 
 interface FeedsOf {
   readonly feeds: readonly FeedReport[];

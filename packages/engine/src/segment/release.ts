@@ -267,3 +267,28 @@ const DAY = 24 * HOUR;
 export function ageText(seconds: number): string {
   return seconds < 2 * DAY ? `${Math.floor(seconds / HOUR)}h` : `${Math.floor(seconds / DAY)}d`;
 }
+
+/** Returns the state of a feed as JSON, with its age. */
+export function feedStatusOf(feed: FeedReport, now: number) {
+  const { id, sets, state, source, entries, licence } = feed;
+  return {
+    id,
+    sets,
+    state,
+    source,
+    entries,
+    sha256: feed.sha256 ?? null,
+    age_seconds: feedAgeSeconds(feed, now) ?? null,
+    fetched_at: feed.fetched_at ?? null,
+    published_at: feed.published_at ?? null,
+    licence,
+    attribution: feed.attribution ?? null,
+    error: feed.error ?? null,
+    stale: feed.stale === true,
+    checked_at: feed.checked_at ?? null,
+    next_check_at: feed.next_check_at ?? null,
+    failures: feed.failures ?? 0,
+    held: feed.held ?? null,
+    skipped: feed.skipped ?? null,
+  };
+}

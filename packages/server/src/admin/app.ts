@@ -9,16 +9,16 @@
 // A change applies in this process before the response is sent, and in other processes within a second. A client may
 // repeat any write after a timeout: writes are idempotent, either by their content or by `Idempotency-Key`.
 
-import { type AdminOperationRow, type AdminRole, hasRole, MAX_BODY_BYTES, roleOf } from "@inkling/contract";
+import { type AdminRole, hasRole, MAX_BODY_BYTES } from "@inkling/contract";
 import { EmptyDatabaseError } from "@inkling/data";
+import type { Noun } from "@inkling/operations";
 import { StoreError } from "@inkling/store/error";
 import { ADMIN_TOKEN_NAME } from "@inkling/store/keys/admin-token";
 import { AdminProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { requestId, traceIdOf, traceparentOf } from "../http/request-id.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
 import { PathTemplate, Router } from "../http/router.ts";
-import type { AdminRoute } from "./derived.ts";
-import type { AdminAppOptions, AdminContext, Reply } from "./handler.ts";
+import type { AdminAppOptions, AdminContext, AdminRoute, Reply } from "./handler.ts";
 import { admit } from "./login.ts";
 import { ADMIN_ROUTES } from "./operations.ts";
 import { Idempotency, problemOf, readAuthor, readBody, readBytes, readQuery } from "./request.ts";
@@ -34,7 +34,7 @@ interface Route {
 }
 
 /** Patterns that `{id}` must match, by the kind of object. A request with any other id returns PATH_NOT_FOUND. */
-const ID_PATTERNS: Readonly<Record<NonNullable<AdminOperationRow["names"]>, string>> = {
+const ID_PATTERNS: Readonly<Record<Noun, string>> = {
   key: "key_[0-9A-Za-z]{16}",
   "admin token": ADMIN_TOKEN_NAME,
   override: "ovr_[0-9A-Za-z]{16}",
@@ -112,8 +112,8 @@ export class AdminApp {
     if (route === undefined) throw new AdminProblem("PATH_NOT_FOUND");
     if (operation === undefined) throw methodProblem(route);
     const { row, handler } = operation;
-    if (token !== undefined) requireRole(token.role, roleOf(row));
-    if ("audits" in row) requireDatabase(context);
+    if (token !== undefined) requireRole(token.role, row.role);
+    if (row.method !== "GET") requireDatabase(context);
     const query = readQuery(target.slice(end + 1), handler.query ?? {});
     const author = readAuthor(request, token, session);
     if (!row.isOpen) asked.author = author;

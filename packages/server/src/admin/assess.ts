@@ -1,56 +1,11 @@
-// assess.ts: assesses visitors for the operator over the admin API.
-//
-// An operator's decisions are neither stored nor counted, and they appear neither in the log nor in the audit trail.
+// assess.ts: assesses visitors for the operator, and checks rulesets while the server keeps time for its other work.
 
-import { ACTIONS, DECISION } from "@inkling/contract";
-import { parseDraft, rulesetText } from "@inkling/operations/rulesets";
-import { z } from "zod";
+import { parseDraft } from "@inkling/operations/rulesets";
 import { AdminProblem } from "../http/problems.ts";
-import { schemaOf } from "../lookup/answer-schemas.ts";
 import { assessVisitor, type Caller } from "../lookup/operator-lookup.ts";
 import { Turns } from "../sharing/turns.ts";
-import { type AdminContext, type AdminHandlers, handler, text } from "./handler.ts";
-import { callerOf, openCurrent, orRateLimited } from "./lookup.ts";
-
-export const visitorAnswer = z.strictObject({
-  decision: schemaOf(DECISION),
-  alternatives: z
-    .array(
-      z.strictObject({
-        without: z.union([
-          z.strictObject({ reason: text }),
-          z.strictObject({ rule: text }),
-          z.strictObject({ on_missing: z.enum(ACTIONS) }),
-        ]),
-        score: z.number(),
-        action: z.enum(ACTIONS),
-      }),
-    )
-    .meta({
-      description:
-        "The decision without each reason, without the rule that decided, and without `on_missing` if it decided because data is missing",
-    }),
-  thresholds: z
-    .strictObject({ challenge: z.number(), deny: z.number() })
-    .meta({ description: "The scores at and above which this ruleset challenges and denies" }),
-});
-
-export const ASSESS_HANDLERS = {
-  assess_visitor: handler({
-    body: {
-      schema: z
-        .strictObject({
-          visitor: z.unknown().meta({ description: "The visitor, as in `POST /v1/assess`" }),
-          text: rulesetText.optional().meta({ description: "Use this ruleset instead of the newest one" }),
-        })
-        .meta({ id: "AssessVisitor" }),
-    },
-    answer: visitorAnswer,
-    run: async (context, { body, request, token }) => ({
-      document: await assessForOperator(context, body.visitor, body.text, callerOf(request, token)),
-    }),
-  }),
-} satisfies AdminHandlers;
+import type { AdminContext } from "./handler.ts";
+import { openCurrent, orRateLimited } from "./lookup.ts";
 
 const turns = new Turns({ running: 1, waitingPerOwner: 4 });
 
@@ -72,7 +27,7 @@ export function checkSparingly<T>({ owner, signal }: Caller, check: () => T): Pr
   );
 }
 
-async function assessForOperator(
+export async function assessForOperator(
   { releases, overrideCache, rulesetCache, now }: AdminContext,
   visitor: unknown,
   draft: string | undefined,

@@ -1,17 +1,21 @@
 // derived.ts: derives the admin API's routes from the rows of packages/operations.
 
-import { ADMIN_PATH, type AdminOperationRow } from "@inkling/contract";
-import { type AnyOperation, membersOf, type Resource, type RunningServer } from "@inkling/operations";
+import { ADMIN_PATH } from "@inkling/contract";
+import {
+  type AnyOperation,
+  membersOf,
+  type OperationContext,
+  type Resource,
+  type RunningServer,
+} from "@inkling/operations";
+import { withEntry } from "@inkling/store/host-entry";
 import { z } from "zod";
+import { statusDocument } from "../lookup/status.ts";
+import { finishInSteps } from "../sharing/steps.ts";
 import { sendTest } from "../webhooks/sender.ts";
-import { checkSparingly } from "./assess.ts";
-import type { AdminContext, AdminHandler } from "./handler.ts";
-import { callerOf } from "./lookup.ts";
-
-export interface AdminRoute {
-  readonly row: AdminOperationRow;
-  readonly handler: AdminHandler;
-}
+import { assessForOperator, checkSparingly } from "./assess.ts";
+import type { AdminContext, AdminHandler, AdminRoute, AdminRow, Call } from "./handler.ts";
+import { callerOf, lookUp, lookUpHistory } from "./lookup.ts";
 
 /** Returns the routes of a resource by the ids of their operations. */
 export const routesOf = ({ tag, noun, operations }: Resource): [id: string, route: AdminRoute][] =>
@@ -20,16 +24,19 @@ export const routesOf = ({ tag, noun, operations }: Resource): [id: string, rout
     { row: rowOf(operation, tag, noun), handler: handlerOf(id, operation) },
   ]);
 
-function rowOf(operation: AnyOperation, tag: Resource["tag"], noun: Resource["noun"]): AdminOperationRow {
+function rowOf(operation: AnyOperation, tag: Resource["tag"], noun: Resource["noun"]): AdminRow {
   const { route, summary, docs, status = 200, isCreated, problems = [], audits = [] } = operation;
   const { maxBodyBytes } = operation;
   const [method, path] = splitRoute(route);
   const isIdempotent = operation.isIdempotent ?? status === 201;
-  const row = {
+  return {
+    method,
     path: `${ADMIN_PATH}${path}`,
     tag,
     summary,
     docs,
+    role: operation.role ?? (method === "GET" ? "read" : "admin"),
+    audits,
     status,
     isIdempotent,
     problems: isIdempotent ? ([...problems, "IDEMPOTENCY_KEY_INVALID"] as const) : problems,
@@ -38,11 +45,10 @@ function rowOf(operation: AnyOperation, tag: Resource["tag"], noun: Resource["no
     ...(isCreated !== undefined && { otherStatus: 200 }),
     ...(maxBodyBytes !== undefined && { maxBodyBytes }),
   };
-  return method === "GET" ? { ...row, method } : { ...row, method, audits, role: operation.role ?? "admin" };
 }
 
 const splitRoute = (route: AnyOperation["route"]) =>
-  route.split(" ") as [method: AdminOperationRow["method"], path: string];
+  route.split(" ") as [method: AdminRow["method"], path: string];
 
 function handlerOf(id: string, operation: AnyOperation): AdminHandler {
   const { route, status, output: answer, refreshes } = operation;
@@ -54,24 +60,10 @@ function handlerOf(id: string, operation: AnyOperation): AdminHandler {
     ...(isInQuery && { query: members }),
     ...(hasBody && { body: { schema: z.strictObject(members).meta({ id: bodyName(id) }), depth: 1 } }),
     answer,
-    run: async (context, { request, id, query, body, by, token }) => {
-      const { store, now, elapsed, settings, decisions, status: server } = context;
+    run: async (context, call) => {
+      const { query, body, id } = call;
       const input = { ...query, ...body, ...(path.includes("{id}") && { id }) };
-      const document = await operation.run(
-        {
-          store,
-          now,
-          elapsed,
-          settings,
-          decisions,
-          server: runningServer(context),
-          by,
-          token,
-          checkSparingly: (check) => checkSparingly(callerOf(request, token), check),
-          sendTest: (id) => sendTest(store, id, { version: server.version, now }),
-        },
-        input,
-      );
+      const document = await operation.run(operationContext(context, call), input);
       if (refreshes !== undefined) await REFRESH[refreshes](context);
       if (operation.isCreated?.(document) === false) return { document, status: 200 };
       if (status !== 201) return { document };
@@ -81,15 +73,52 @@ function handlerOf(id: string, operation: AnyOperation): AdminHandler {
   };
 }
 
-const runningServer = ({ report, traffic, log, serving }: AdminContext): RunningServer => ({
-  report,
-  minutes: traffic.minutes,
-  setLogLevel: (level, author) => {
-    log.level = level;
-    serving.publish("log-level");
-    log.record("log-level-changed", { to: level, author });
-  },
-});
+/** Others may wait for a comparison of releases when the client that asked for it has left. */
+const NEVER = new AbortController().signal;
+
+function operationContext(context: AdminContext, call: Call): OperationContext {
+  const { store, now, elapsed, settings, decisions, dataDir, verify, actions, status } = context;
+  const { by, token } = call;
+  const caller = callerOf(call);
+  return {
+    store,
+    now,
+    elapsed,
+    settings,
+    decisions,
+    dataDir,
+    verify,
+    feeds: async () => actions?.feeds,
+    updates: actions?.updates,
+    server: runningServer(context, call),
+    by,
+    token,
+    audited: (entry, change) => withEntry(store.overrides, { ...by, ...entry }, change),
+    checkSparingly: (check) => checkSparingly(caller, check),
+    inSteps: (steps) => finishInSteps(steps, NEVER),
+    sendTest: (id) => sendTest(store, id, { version: status.version, now }),
+  };
+}
+
+function runningServer(context: AdminContext, call: Call): RunningServer {
+  const { report, traffic, log, serving, status, releases, now } = context;
+  const caller = callerOf(call);
+  return {
+    report,
+    status: () => statusDocument(status, now()),
+    release: releases.current?.name,
+    checkRelease: () => releases.check(),
+    minutes: traffic.minutes,
+    setLogLevel: (level, author) => {
+      log.level = level;
+      serving.publish("log-level");
+      log.record("log-level-changed", { to: level, author });
+    },
+    lookUp: (values, parts) => lookUp(context, values, parts, caller),
+    lookUpHistory: (value) => lookUpHistory(context, value, caller),
+    assess: (visitor, draft) => assessForOperator(context, visitor, draft, caller),
+  };
+}
 
 /** The name of a body's schema: "CreateKeyBody". */
 const bodyName = (id: string) =>

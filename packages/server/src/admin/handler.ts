@@ -1,8 +1,8 @@
-// handler.ts: defines what the handler of an admin operation receives and returns, and schemas that several handlers
-// share.
+// handler.ts: defines a route of the admin API, and what its handler receives and returns.
 
-import type { AdminOperationId, ServerSettings } from "@inkling/contract";
-import type { HostReport } from "@inkling/data";
+import type { ADMIN_TAGS, AdminProblemCode, AdminRole, AuditAction, ServerSettings } from "@inkling/contract";
+import type { HostReport, Verify } from "@inkling/data";
+import type { FeedTable, Noun, Updates } from "@inkling/operations";
 import type { AdminTokenStore, ValidAdminToken } from "@inkling/store/admin-token";
 import type { Author } from "@inkling/store/author";
 import type { LiveKeys } from "@inkling/store/keys/live-keys";
@@ -19,58 +19,10 @@ import type { Log } from "../telemetry/log.ts";
 import type { Traffic } from "../telemetry/traffic.ts";
 import type { AdminSessions, Session } from "./sessions.ts";
 
-export { count, text, time } from "@inkling/operations/operation";
-
-/** Facts about a feed that the host program provides, in addition to the feed's state. */
-export interface FeedFacts {
-  readonly id: string;
-  readonly title: string;
-  readonly homepage: string;
-  /** Hours between two published versions of the feed. */
-  readonly cadence_hours: number;
-  /** The age in hours above which a copy is stale. */
-  readonly stale_hours: number;
-  /** Weight of the feed's claims if several lists must agree; undefined if the feed has no weight. */
-  readonly weight: number | undefined;
-  readonly sets: string;
-  readonly licence: string;
-  readonly on: boolean;
-  /** True for the operator's own feed, false for a built-in feed. */
-  readonly own: boolean;
-  /** True if the operator must agree to the feed's terms first. */
-  readonly needs_agreement: boolean;
-}
-
-/** The state of the current build, and the result of the last build. */
-export interface UpdateState {
-  readonly running: boolean;
-  /** True if a build was requested but has not started yet. */
-  readonly asked: boolean;
-  /** The result of the last build; null if no build has ended since startup. */
-  readonly last:
-    | {
-        readonly at: string;
-        readonly release: string;
-        readonly published: boolean;
-        /** Feeds that are held, unreachable, expired or missing. */
-        readonly failed: readonly string[];
-        readonly seconds: number;
-      }
-    | { readonly at: string; readonly problem: string; readonly hint: string | null }
-    | null;
-}
-
-/** Functions that only the host program can provide. Each throws an Error, with a `hint` if there is a remedy. */
+/** What only the program that starts the server can do, because it needs the compiler. */
 export interface DataActions {
-  /** Every feed, used or not. */
-  readonly feeds: readonly FeedFacts[];
-  /** Turns a feed on or off and then starts a build. */
-  readonly chooseFeed: (id: string, on: boolean) => void;
-  readonly update: () => UpdateState;
-  /** @returns true if all feeds are being fetched, or will be soon */
-  readonly isRequested: () => boolean;
-  /** Fetches all feeds soon, after any build that is already running. @returns false if this was requested before */
-  readonly updateNow: () => boolean;
+  readonly feeds: FeedTable;
+  readonly updates: Updates;
 }
 
 export interface AdminAppOptions {
@@ -85,8 +37,7 @@ export interface AdminAppOptions {
   readonly settings: Pick<ServerSettings, "decisions">;
   readonly keyLoader: Pick<LiveKeys, "refresh" | "state">;
   readonly releases: Pick<Releases, "current" | "open" | "check">;
-  /** Reads a whole release. @throws ReleaseError if the release is unsound */
-  readonly verify: (dataDir: string, name: string) => Promise<void>;
+  readonly verify: Verify;
   readonly status: StatusSource;
   /** Returns this server's report about itself. */
   readonly report: () => HostReport;
@@ -115,7 +66,7 @@ export interface AdminContext extends AdminAppOptions {
 }
 
 /** One authorized request. */
-export interface Call<Query, Body> {
+export interface Call<Query = unknown, Body = unknown> {
   readonly request: Request;
   readonly query: Query;
   readonly body: Body;
@@ -140,10 +91,38 @@ export interface Reply {
 
 type Query = Readonly<Record<string, z.ZodType>>;
 
-/**
- * The parts of an operation that the contract's row does not define: the types of its query, body and answer, and the
- * code to run.
- */
+/** A route of the admin API. */
+export interface AdminRow {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly path: string;
+  /** What `{id}` in the path identifies. */
+  readonly names?: Noun;
+  readonly tag: keyof typeof ADMIN_TAGS;
+  readonly summary: string;
+  /** The operation's text in the table in docs/admin-api.md. */
+  readonly docs: string;
+  /** The role that the operation needs. */
+  readonly role: AdminRole;
+  /** Actions of the audit entries that the operation writes. */
+  readonly audits: readonly AuditAction[];
+  /** True if the operation needs neither a token nor a session. */
+  readonly isOpen?: boolean;
+  /** True if the operation runs only once per `Idempotency-Key`. */
+  readonly isIdempotent?: boolean;
+  readonly maxBodyBytes?: number;
+  /** The status of a success; by default 200. */
+  readonly status?: number;
+  /** A second success status, which has the same answer. */
+  readonly otherStatus?: number;
+  /**
+   * Headers of the answer in addition to the headers of every answer. A header marked with "?" is not always present.
+   */
+  readonly headers?: readonly string[];
+  /** Problems in addition to the problems of every operation. */
+  readonly problems?: readonly AdminProblemCode[];
+}
+
+/** The types of a route's query, body and answer, and the code to run. */
 export interface Handler<Q extends Query, B> {
   readonly query?: Q;
   readonly body?: BodyFormat<B>;
@@ -162,12 +141,12 @@ export interface BodyFormat<T> {
 // biome-ignore lint/suspicious/noExplicitAny: only the handler has the types of its query and body
 export type AdminHandler = Handler<any, any>;
 
-/** The handlers of some of the operations. */
-export type AdminHandlers = Readonly<Partial<Record<AdminOperationId, AdminHandler>>>;
+export interface AdminRoute {
+  readonly row: AdminRow;
+  readonly handler: AdminHandler;
+}
 
 /** Derives the types of `run`'s arguments from the schemas of query and body. */
-export function handler<Q extends Query = Record<never, never>, B = undefined>(
+export const handler = <Q extends Query = Record<never, never>, B = undefined>(
   of: Handler<Q, B>,
-): AdminHandler {
-  return of;
-}
+): AdminHandler => of;

@@ -3,7 +3,8 @@
 //
 // Source: docs/admin-api.md.
 
-import { ADMIN_ROLES } from "@inkling/contract";
+import { ADMIN_PATH, ADMIN_ROLES } from "@inkling/contract";
+import { text, time } from "@inkling/operations/operation";
 import { isAdminToken, type ValidAdminToken } from "@inkling/store/admin-token";
 import { StoreError } from "@inkling/store/error";
 import { bearerToken } from "@inkling/store/keys/bearer-token";
@@ -12,7 +13,7 @@ import { MAX_AUTHOR } from "@inkling/store/overrides/override";
 import { oneLine } from "@inkling/store/text/fields";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
-import { type AdminContext, type AdminHandlers, handler, text, time } from "./handler.ts";
+import { type AdminContext, type AdminRoute, handler } from "./handler.ts";
 import { authorOf, DEFAULT_ACTOR } from "./request.ts";
 import { CONSOLE_HEADER, SESSION_MS, type Session, sessionCookies, setCookie } from "./sessions.ts";
 
@@ -44,35 +45,68 @@ const loginAnswer = sessionAnswer
 
 const isoTime = (ms: number) => new Date(ms).toISOString();
 
-export const SESSION_HANDLERS = {
-  get_session: handler({
-    answer: sessionAnswer,
-    run: (_, { by: { author }, token, session }) => ({
-      document: sessionJson(token!, author, session), // always set: this operation requires a token
+const row = { path: `${ADMIN_PATH}session`, tag: "Log in", role: "read", audits: [] } as const;
+
+/** These are no rows of packages/operations, because cookies and the request's origin exist only over HTTP. */
+export const SESSION_ROUTES: Readonly<Record<"get_session" | "log_in" | "log_out", AdminRoute>> = {
+  get_session: {
+    row: {
+      ...row,
+      method: "GET",
+      summary: "The author, role and expiry of the session or token",
+      docs: "author and expiry of the session; name and role of its token",
+    },
+    handler: handler({
+      answer: sessionAnswer,
+      run: (_, { by: { author }, token, session }) => ({
+        document: sessionJson(token!, author, session), // always set: this operation requires a token
+      }),
     }),
-  }),
-  log_in: handler({
-    body: { schema: loginBody },
-    answer: loginAnswer,
-    run: async (context, { request, body }) => {
-      requireOwnPage(request, context);
-      const token = await requireToken(body.token, context);
-      const author = authorOf(token, body.author) ?? DEFAULT_ACTOR;
-      const { cookie, secret, session } = context.sessions.open(author, token.hash, context.now());
-      return {
-        document: { ...sessionJson(token, author, session), secret },
-        headers: { "Set-Cookie": setCookie(request, cookie, SESSION_MS / 1000) },
-      };
+  },
+  log_in: {
+    row: {
+      ...row,
+      method: "POST",
+      summary:
+        "Log in with an admin token. The answer sets a cookie and contains the secret to send with the cookie",
+      docs: '201: logs in with `{"token":"ink_admin_…","author":"ada"}`, sets a cookie and returns a secret',
+      isOpen: true,
+      status: 201,
+      headers: ["Set-Cookie"],
+      problems: ["TOKEN_INVALID", "TOKEN_REQUIRED", "CSRF_REJECTED"],
     },
-  }),
-  log_out: handler({
-    answer: z.strictObject({ logged_out: z.literal(true) }),
-    run: ({ sessions }, { request, session }) => {
-      if (session !== undefined) sessions.close(session);
-      return { document: { logged_out: true }, headers: { "Set-Cookie": setCookie(request, "", 0) } };
+    handler: handler({
+      body: { schema: loginBody },
+      answer: loginAnswer,
+      run: async (context, { request, body }) => {
+        requireOwnPage(request, context);
+        const token = await requireToken(body.token, context);
+        const author = authorOf(token, body.author) ?? DEFAULT_ACTOR;
+        const { cookie, secret, session } = context.sessions.open(author, token.hash, context.now());
+        return {
+          document: { ...sessionJson(token, author, session), secret },
+          headers: { "Set-Cookie": setCookie(request, cookie, SESSION_MS / 1000) },
+        };
+      },
+    }),
+  },
+  log_out: {
+    row: {
+      ...row,
+      method: "DELETE",
+      summary: "Log out",
+      docs: "logs out",
+      headers: ["Set-Cookie"],
     },
-  }),
-} satisfies AdminHandlers;
+    handler: handler({
+      answer: z.strictObject({ logged_out: z.literal(true) }),
+      run: ({ sessions }, { request, session }) => {
+        if (session !== undefined) sessions.close(session);
+        return { document: { logged_out: true }, headers: { "Set-Cookie": setCookie(request, "", 0) } };
+      },
+    }),
+  },
+};
 
 function sessionJson({ role, name }: ValidAdminToken, author: string, session: Session | undefined) {
   const expires_at = session === undefined ? null : isoTime(session.expiresAt);

@@ -5,16 +5,14 @@ import {
   ADMIN_PROBLEM_CODES,
   ADMIN_PROBLEMS,
   ADMIN_TAGS,
-  type AdminOperationRow,
   type AdminProblemCode,
-  roleOf,
 } from "@inkling/contract";
+import { problemDocument } from "@inkling/operations/answer-schemas";
+import { text } from "@inkling/operations/operation";
 import { z } from "zod";
 import { AdminProblem, problemBody } from "../http/problems.ts";
-import { problemDocument } from "../lookup/answer-schemas.ts";
 import { type Api, type Header, type Operation, type Parameter, writeOpenApi } from "../openapi/document.ts";
-import type { AdminRoute } from "./derived.ts";
-import { text } from "./handler.ts";
+import type { AdminRoute, AdminRow } from "./handler.ts";
 import { ADMIN_ROUTES } from "./operations.ts";
 import { SESSION_COOKIE } from "./sessions.ts";
 
@@ -122,12 +120,12 @@ function describe(id: string, { row, handler }: AdminRoute): Operation<AdminProb
   };
 }
 
-function codesOf(row: AdminOperationRow, hasBody: boolean): AdminProblemCode[] {
+function codesOf(row: AdminRow, hasBody: boolean): AdminProblemCode[] {
   const { isOpen, names, problems = [] } = row;
   const possible = new Set([
     ...ALWAYS,
     ...(isOpen === true ? [] : UNAUTHORIZED),
-    ...(roleOf(row) === "read" ? [] : (["ROLE_REQUIRED"] as const)),
+    ...(row.role === "read" ? [] : (["ROLE_REQUIRED"] as const)),
     ...(names === undefined ? [] : (["PATH_NOT_FOUND"] as const)), // for an id that cannot exist
     ...(hasBody ? (["BODY_INVALID", "CONTENT_TOO_LARGE", "RATE_LIMITED"] as const) : []),
     ...problems,

@@ -1,24 +1,24 @@
-// operations.ts: lists the routes of the admin API. They derive from packages/operations; the others pair a row
-// (contract/src/admin-operations.ts) with a handler.
+// operations.ts: lists the routes of the admin API, most of which derive from packages/operations.
 
-import { ADMIN_OPERATIONS, ADMIN_TAGS, type AdminOperationId, keysOf } from "@inkling/contract";
+import { ADMIN_PATH, ADMIN_TAGS, keysOf } from "@inkling/contract";
 import { RESOURCES } from "@inkling/operations";
 import { z } from "zod";
-import { ASSESS_HANDLERS } from "./assess.ts";
-import { DATA_HANDLERS } from "./data.ts";
-import { DATA_ACTION_HANDLERS } from "./data-actions.ts";
-import { type AdminRoute, routesOf } from "./derived.ts";
-import { type AdminHandler, handler } from "./handler.ts";
-import { SESSION_HANDLERS } from "./login.ts";
-import { LOOKUP_HANDLERS } from "./lookup.ts";
+import { routesOf } from "./derived.ts";
+import { type AdminRoute, handler } from "./handler.ts";
+import { SESSION_ROUTES } from "./login.ts";
 
-const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
-  ...SESSION_HANDLERS,
-  ...LOOKUP_HANDLERS,
-  ...DATA_HANDLERS,
-  ...DATA_ACTION_HANDLERS,
-  ...ASSESS_HANDLERS,
-  openapi: handler({
+const DOCUMENT: AdminRoute = {
+  row: {
+    method: "GET",
+    path: `${ADMIN_PATH}openapi.json`,
+    tag: "Watch",
+    summary: "This document",
+    docs: "OpenAPI 3.1 document",
+    isOpen: true,
+    role: "read",
+    audits: [],
+  },
+  handler: handler({
     answer: z.looseObject({ openapi: z.string() }),
     run: async ({ status, documents }) => {
       const { adminOpenApi } = await documents();
@@ -28,14 +28,10 @@ const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
 };
 
 const TAGS = keysOf(ADMIN_TAGS);
-const written = keysOf(ADMIN_OPERATIONS).map((id): [string, AdminRoute] => [
-  id,
-  { row: ADMIN_OPERATIONS[id], handler: HANDLERS[id] },
-]);
 
 /** Every route by the id of its operation, in the order of the tags. */
 export const ADMIN_ROUTES: ReadonlyMap<string, AdminRoute> = new Map(
-  [...written, ...RESOURCES.flatMap(routesOf)].sort(
+  [...Object.entries(SESSION_ROUTES), ...RESOURCES.flatMap(routesOf), ["openapi", DOCUMENT] as const].sort(
     ([, a], [, b]) => TAGS.indexOf(a.row.tag) - TAGS.indexOf(b.row.tag),
   ),
 );

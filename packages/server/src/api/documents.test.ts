@@ -5,7 +5,7 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { PROBLEMS } from "@inkling/contract";
 import { Overrides } from "@inkling/engine";
-import type { Status } from "../lookup/answer-schemas.ts";
+import type { Status } from "@inkling/operations/answer-schemas";
 import { type StatusSource, statusDocument } from "../lookup/status.ts";
 import { problemsPage } from "../openapi/problems-page.ts";
 import { Counts } from "../telemetry/counts.ts";

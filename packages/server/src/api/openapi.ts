@@ -17,8 +17,8 @@ import {
   REQUEST_HEADERS,
   type SchemaName,
 } from "@inkling/contract";
+import * as answers from "@inkling/operations/answer-schemas";
 import { z } from "zod";
-import * as answers from "../lookup/answer-schemas.ts";
 import {
   type Api,
   type Header,

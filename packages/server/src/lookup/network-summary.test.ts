@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { MAX_PREFIXES } from "@inkling/contract";
 import { openRelease, requireCurrentName } from "@inkling/data";
 import {
   ADDRESS_FLAGS,
@@ -15,7 +16,7 @@ import {
 import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "../../../../test/harness/release.ts";
 import { finish } from "../sharing/steps.ts";
 import { explainNetworks, reportOfNetworks } from "./network-sources.ts";
-import { MAX_PREFIXES, networkUse, readNetwork, summarizeNetworks } from "./network-summary.ts";
+import { networkUse, readNetwork, summarizeNetworks } from "./network-summary.ts";
 
 const dataDir = temporaryFolder();
 smallRelease(dataDir, 3); // 81.2.69.0/24 is flagged as an abuser

@@ -7,7 +7,7 @@
 // Inkling answers about the IPv4 address instead.
 
 import type { Geolocation } from "@inkling/contract";
-import { recordOf } from "@inkling/contract";
+import { MAX_COUNTRIES, MAX_PREFIXES, recordOf } from "@inkling/contract";
 import {
   ADDRESS_FLAGS,
   type AddressFlag,
@@ -52,12 +52,6 @@ export interface NetworkSummary {
   readonly prefix_count: number;
   readonly prefixes: readonly SummaryPrefix[];
 }
-
-/** The default number of listed prefixes. */
-export const MAX_PREFIXES = 100;
-/** The maximum number of networks to list for each family of an AS. */
-export const MAX_NETWORKS = 1_000;
-export const MAX_COUNTRIES = 10;
 
 /** Parses a network that is named by any of its addresses: "203.0.113.9/24" becomes 203.0.113.0/24. */
 export function readNetwork(text: string): Prefix | undefined {

@@ -4,7 +4,7 @@
 // Cost: a large network takes up to three seconds and an AS one, in small steps; one request of a token at a time, and
 // of two tokens.
 
-import type { DecisionAnswer } from "@inkling/contract";
+import { type DecisionAnswer, MAX_NETWORKS } from "@inkling/contract";
 import { messageOf, openRelease, ReleaseError } from "@inkling/data";
 import {
   Answerer,
@@ -43,7 +43,7 @@ import { finishInSteps, type Steps } from "../sharing/steps.ts";
 import { Turns } from "../sharing/turns.ts";
 import { problemOf } from "./failures.ts";
 import { type NetworksReport, reportOfNetworks, reportOfSystem } from "./network-sources.ts";
-import { MAX_NETWORKS, networkUse, readAsn, readNetwork, summarizeNetworks } from "./network-summary.ts";
+import { networkUse, readAsn, readNetwork, summarizeNetworks } from "./network-summary.ts";
 import { notAValue, reservedText } from "./value-texts.ts";
 
 /** A release that is in use, with the overrides of now. */

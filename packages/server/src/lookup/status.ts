@@ -4,10 +4,10 @@
 
 import { REPUTATION_FLAGS } from "@inkling/contract";
 import { CHANNEL_FAULTS, type ChannelReport, type NamedRelease } from "@inkling/data";
-import { dataAges, type FeedReport, feedAgeSeconds, type Mode } from "@inkling/engine";
+import { dataAges, type FeedReport, feedStatusOf, type Mode } from "@inkling/engine";
+import type { FeedStatus, Status } from "@inkling/operations/answer-schemas";
 import type { KeyringState } from "@inkling/store/keys/keyring";
 import type { Refusal } from "../releases/releases.ts";
-import type { FeedStatus, Status } from "./answer-schemas.ts";
 
 export interface StatusSource {
   readonly version: string;
@@ -115,7 +115,7 @@ export function statusDocument({ version, mode, releases, keyring }: StatusSourc
     missing: current?.manifest.missing ?? [],
     partial: current?.manifest.partial ?? [],
     ages: dataAges(feeds, now),
-    feeds: feeds.map((feed) => feedStatus(feed, now)),
+    feeds: feeds.map((feed) => feedStatusOf(feed, now)),
     keys: { loaded: keyring.state.loaded, database },
   };
 }
@@ -123,30 +123,6 @@ export function statusDocument({ version, mode, releases, keyring }: StatusSourc
 function releaseStatus({ name, manifest }: NamedRelease, since: number) {
   const { id, created_at, segments } = manifest;
   return { id, name, created_at, serving_since: iso(since), segments };
-}
-
-function feedStatus(feed: FeedReport, now: number) {
-  const { id, sets, state, source, entries, licence } = feed;
-  return {
-    id,
-    sets,
-    state,
-    source,
-    entries,
-    sha256: feed.sha256 ?? null,
-    age_seconds: feedAgeSeconds(feed, now) ?? null,
-    fetched_at: feed.fetched_at ?? null,
-    published_at: feed.published_at ?? null,
-    licence,
-    attribution: feed.attribution ?? null,
-    error: feed.error ?? null,
-    stale: feed.stale === true,
-    checked_at: feed.checked_at ?? null,
-    next_check_at: feed.next_check_at ?? null,
-    failures: feed.failures ?? 0,
-    held: feed.held ?? null,
-    skipped: feed.skipped ?? null,
-  };
 }
 
 function iso(ms: number): string {

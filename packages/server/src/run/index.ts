@@ -1,7 +1,7 @@
 // @inkling/server: the server with its HTTP API and admin API.
 
 export type { Geolocation } from "@inkling/contract";
-export type { DataActions, FeedFacts, UpdateState } from "../admin/handler.ts";
+export type { DataActions } from "../admin/handler.ts";
 export { type Problem, problem, problemBody } from "../http/problems.ts";
 export { problemOf } from "../lookup/failures.ts";
 export type { DnsServer } from "../mx/dns-servers.ts";

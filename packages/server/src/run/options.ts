@@ -23,7 +23,7 @@ export interface ServerOptions extends ServerSettings {
   readonly workerEnvironment?: Readonly<Record<string, string>>;
   /** Serves the operators' web pages on the admin listener. */
   readonly console?: (request: Request, path: string) => Promise<Response | undefined>;
-  /** The data actions that the admin API offers. Loaded at the first request for an action. */
+  /** Loaded at the first request to the admin API. */
   readonly actions?: () => Promise<DataActions>;
   /** Writes log lines; by default to standard error. */
   readonly writeLog?: (lines: string) => void;

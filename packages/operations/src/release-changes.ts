@@ -1,4 +1,4 @@
-// diff.ts: counts the subjects that one of two releases flags and the other does not, and finds the feeds whose data
+// release-changes.ts: counts the subjects that one of two releases flags and the other does not, and finds the feeds whose data
 // changed.
 //
 // Cost: visiting every network of both releases takes half a second for real releases, in small steps.
@@ -15,7 +15,7 @@ import {
   type LoadedRelease,
   type Release,
 } from "@inkling/engine";
-import type { Steps } from "../sharing/steps.ts";
+import type { Steps } from "./context.ts";
 
 interface FlagChange {
   readonly ipv4_addresses: number;

@@ -1,6 +1,5 @@
-// admin-operation-row.ts: defines the shape of a row for an admin API operation, and the actions of the audit trail.
-
-import type { AdminProblemCode } from "./admin-problems.ts";
+// admin.ts: what the admin API, the console and the command line share: paths and limits, roles, and the actions of the
+// audit trail.
 
 export const ADMIN_PATH = "/admin/v1/";
 /** Maximum size of a request body, unless the operation sets a larger limit. */
@@ -9,6 +8,12 @@ export const MAX_BODY_BYTES = 16 * 1024;
 export const MAX_RULESET_BYTES = 1024 * 1024;
 /** Large enough for a file with the maximum number of overrides. The listener refuses larger bodies. */
 export const MAX_IMPORT_BYTES = 16 * 1024 * 1024;
+
+/** The maximum number of parts of a network that an answer lists by default. */
+export const MAX_PREFIXES = 100;
+/** The maximum number of networks that an answer lists for each address family of an AS. */
+export const MAX_NETWORKS = 1_000;
+export const MAX_COUNTRIES = 10;
 
 /** The actions that the audit trail records, whether they come from the admin API or elsewhere. */
 export const AUDIT_ACTIONS = [
@@ -78,45 +83,3 @@ export const ADMIN_TAGS = {
   Webhooks: "Alerts to your own services.",
   Watch: "Traffic, hosts and the audit trail.",
 } as const;
-
-interface Row {
-  readonly path: string;
-  /** What `{id}` in the path identifies. */
-  readonly names?: "key" | "admin token" | "override" | "release" | "ruleset" | "decision" | "webhook";
-  readonly tag: keyof typeof ADMIN_TAGS;
-  readonly summary: string;
-  /** True if the operation needs neither a token nor a session. */
-  readonly isOpen?: boolean;
-  /** True if the operation runs only once per `Idempotency-Key`. */
-  readonly isIdempotent?: boolean;
-  readonly maxBodyBytes?: number;
-  /** The status of a success; by default 200. */
-  readonly status?: number;
-  /** A second success status, which has the same answer. */
-  readonly otherStatus?: number;
-  /**
-   * Headers of the answer in addition to the headers of every answer. A header marked with "?" is not always present.
-   */
-  readonly headers?: readonly string[];
-  /** Problems in addition to the problems of every operation. */
-  readonly problems?: readonly AdminProblemCode[];
-  /** The operation's text in the table in docs/admin-api.md. */
-  readonly docs: string;
-}
-
-/** Returns the role that an operation needs. */
-export const roleOf = ({ role = "read" }: AdminOperationRow): AdminRole => role;
-
-export type AdminOperationRow = Row &
-  (
-    | { readonly method: "GET"; readonly role?: "read" }
-    | {
-        readonly method: "POST" | "PATCH" | "DELETE";
-        /**
-         * Actions of the audit entries that the operation writes; empty if it changes nothing that the trail records.
-         */
-        readonly audits: readonly AuditAction[];
-        /** The role that the operation needs. */
-        readonly role: AdminRole;
-      }
-  );

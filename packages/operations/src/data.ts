@@ -1,0 +1,429 @@
+// data.ts: shows the data that a server uses, its releases and builds, and switches to another release.
+
+import type { AuditAction } from "@inkling/contract";
+import {
+  currentName,
+  findRollback,
+  isNameOrId,
+  keptManifests,
+  newestName,
+  openManifest,
+  openRelease,
+  pin,
+  pinnedName,
+  ReleaseError,
+  readFeedsReport,
+  releaseNames,
+  releasesBefore,
+  requireCurrentName,
+  requireKeptName,
+  type Switched,
+  unpin,
+} from "@inkling/data";
+import {
+  ADDRESS_FLAGS,
+  ANSWERS,
+  type FeedReport,
+  failedBuild,
+  feedAgeSeconds,
+  type Release,
+} from "@inkling/engine";
+import { StoreError } from "@inkling/store/error";
+import { z } from "zod";
+import { status } from "./answer-schemas.ts";
+import { type OperationContext, type Updates, updateState } from "./context.ts";
+import { count, operation, type Resource, text, time } from "./operation.ts";
+import { AdminProblem, running } from "./problem.ts";
+import { changedFeeds, type ReleaseChanges, releaseChanges } from "./release-changes.ts";
+
+const overview = z.strictObject({
+  ...status.omit({ feeds: true }).shape,
+  pinned: text.nullable(),
+  update: updateState.nullable(),
+  failed_build: z
+    .strictObject(failedBuild.shape)
+    .nullable()
+    .meta({ description: "The latest build, if it failed" }),
+});
+const releases = z.strictObject({
+  releases: z.array(
+    z.strictObject({
+      name: text,
+      id: text,
+      created_at: time,
+      current: z.boolean(),
+      pinned: z.boolean(),
+      bytes: count,
+      missing: z.array(z.enum(ANSWERS)),
+      feeds_changed: z
+        .array(z.strictObject({ feed: text, entries_before: count, entries: count }))
+        .nullable()
+        .meta({ description: "Changes since the previous release; null for the oldest release" }),
+    }),
+  ),
+});
+
+const flagChange = z.strictObject({ ipv4_addresses: count, ipv6_networks: count });
+const flagChanges = z.strictObject({ added: flagChange, removed: flagChange });
+const changes = z.strictObject({
+  release: text,
+  created_at: time,
+  before: text.nullable(),
+  before_created_at: time.nullable(),
+  feeds_changed: z
+    .array(
+      z.strictObject({
+        feed: text,
+        sets: text,
+        change: z.enum(["added", "removed", "changed"]),
+        entries_before: count,
+        entries: count,
+        age_seconds_before: count.nullable(),
+        age_seconds: count.nullable(),
+      }),
+    )
+    .nullable(),
+  changes: z
+    .strictObject({
+      flags: z.strictObject(Object.fromEntries(ADDRESS_FLAGS.map((flag) => [flag, flagChanges]))).optional(),
+      disposable: z.strictObject({ added: count, removed: count }).optional(),
+    })
+    .nullable(),
+});
+
+const switched = {
+  from: text,
+  to: text,
+  pinned: text.nullable(),
+  changed: z.boolean().meta({ description: "False if the data folder was already in this state" }),
+};
+/** Protects against stale forms: a form that shows a replaced release must not act on the new release. */
+const current = {
+  current: z.string().max(80).meta({ description: "Id or name of the release in use, as last read" }),
+};
+const kept = (standard: string) =>
+  z
+    .string()
+    .max(80)
+    .optional()
+    .meta({ description: `Id or name of a kept release; by default ${standard}` });
+const IN_USE = "current";
+
+export const DATA = {
+  tag: "Data",
+  noun: "release",
+  command: { name: "data", summary: "build, inspect, compare, verify and switch data releases" },
+  operations: {
+    // `inkling data status` is written by hand: it describes the data folder, and needs no server.
+    data: operation({
+      route: "GET data",
+      summary: "The release in use and the build state",
+      docs: "release in use, missing answers, pin and build state. If the latest build failed, `failed_build` has its time and reason",
+      input: {},
+      output: overview,
+      run: async ({ server, dataDir, updates }) => {
+        const { feeds: _, ...status } = running(server).status();
+        return {
+          ...status,
+          pinned: pinnedName(dataDir) ?? null,
+          update: updates?.state ?? null,
+          failed_build: readFeedsReport(dataDir)?.failed ?? null,
+        };
+      },
+    }),
+    list_releases: operation({
+      route: "GET data/releases",
+      summary: "Kept releases, newest first",
+      docs: "kept releases, newest first, with the feeds that changed",
+      input: {},
+      output: releases,
+      run: async ({ server, dataDir }) => {
+        const pinned = pinnedName(dataDir);
+        const rows = keptManifests(dataDir).map(({ name, manifest }, i, all) => ({
+          name,
+          id: manifest.id,
+          created_at: manifest.created_at,
+          current: name === running(server).release,
+          pinned: name === pinned,
+          bytes: Object.values(manifest.segments).reduce((sum, segment) => sum + (segment?.bytes ?? 0), 0),
+          missing: manifest.missing,
+          feeds_changed: feedCounts(all[i + 1]?.manifest, manifest),
+        }));
+        return { releases: rows };
+      },
+    }),
+    release_changes: operation({
+      route: "GET data/releases/{id}/changes",
+      summary: "Show what changed between two kept releases: feeds, flagged networks and disposable domains",
+      docs: "difference from the previous release, or from `before`: feeds, IPv4 addresses and IPv6 networks by flag, disposable domains. `current` is an id as well",
+      problems: ["RELEASE_NOT_FOUND", "ACTION_REFUSED"],
+      isInDataFolder: true,
+      input: { before: kept("the previous release"), id: z.string().max(80).default(IN_USE) },
+      output: changes,
+      command: {
+        words: "data diff",
+        arguments: ["before"],
+        flags: { before: { name: "older" }, id: { name: "newer" } },
+        notes: `OLDER and NEWER are ids or names of kept releases, from \`data status\`. Without NEWER, the command compares the
+release in use, and without OLDER, the release before it. Ages are counted until now. Overrides are not compared, because
+they do not belong to a release. To list the networks or domains, export both releases with
+\`inkling export csv --release\`, and compare the files.`,
+        examples: [
+          "inkling data diff",
+          "inkling data diff 0123456789ab",
+          "inkling data diff 0123456789ab ba9876543210 --json",
+        ],
+      },
+      run: (context, { id, before }) => changesOf(context, id, before),
+    }),
+    update_state: operation({
+      route: "GET data/update",
+      summary: "The build state",
+      docs: "update state: requested, running, result of the last build",
+      problems: ["ACTION_REFUSED"],
+      input: {},
+      output: updateState,
+      run: async (context) => requireUpdates(context).state,
+    }),
+    // `inkling data update` is written by hand: it builds in its own process, and shows the progress.
+    update_now: operation({
+      route: "POST data/update",
+      summary: "Fetch all feeds now, and build a release",
+      docs: "202: fetches all feeds and builds a release. It starts within two seconds, or after the current build",
+      status: 202,
+      audits: ["data-update-asked"],
+      problems: ["ACTION_REFUSED"],
+      input: {},
+      output: updateState,
+      run: async (context) => {
+        const updates = requireUpdates(context);
+        if (updates.isUnderWay) return updates.state;
+        const before = { current: currentName(context.dataDir) ?? null };
+        const after = { requested: "all feeds" };
+        const entry = { action: "data-update-asked", subject: "data", before, after } as const;
+        await context.audited(entry, () => updates.request());
+        return updates.state;
+      },
+    }),
+    roll_back: operation({
+      route: "POST data/rollback",
+      summary: "Switch to the previous release, or to another kept release, and pin it",
+      docs: 'rolls back to the previous release and pins it: `{"current":"<release in use>"}`. `"to":"<release>"` selects another kept release; to pin the release in use, name it',
+      audits: ["release-rolled-back", "release-pinned"],
+      problems: ["RELEASE_CONFLICT", "ACTION_REFUSED", "DATA_NOT_LOADED", "RELEASE_NOT_FOUND"],
+      isInDataFolder: true,
+      input: { to: kept("the previous release"), ...current },
+      output: z.strictObject({
+        ...switched,
+        passed_over: z.array(text).meta({ description: "Why newer releases were skipped: they are damaged" }),
+      }),
+      command: {
+        words: "data rollback",
+        arguments: ["to"],
+        flags: { to: { name: "release" } },
+        supplies: ["current"],
+        notes: `RELEASE is the id or name of a kept release, from \`data status\`; by default the release before the one in use. A running
+server verifies the release, which takes a few seconds, and then switches to it. Newer builds are kept but not used until
+you run \`inkling data unpin\`. To pin the release in use, name it.`,
+        examples: [
+          "inkling data rollback",
+          "inkling data rollback 0123456789ab",
+          "inkling data rollback 20260601T043000000Z-0123456789ab",
+        ],
+      },
+      run: async (context, { current, to }) => {
+        const { dataDir, verify } = context;
+        requireCurrent(context, current);
+        const named = to === undefined ? undefined : requireKept(dataDir, to);
+        const found = await findRollback(dataDir, named, verify).catch(refuse);
+        const target = { from: found.from, to: found.to, pinned: found.to };
+        const action = found.to === found.from ? "release-pinned" : "release-rolled-back";
+        const done = await switchRelease(context, action, target, () => pin(dataDir, found.to));
+        return { ...done, passed_over: found.passedOver };
+      },
+    }),
+    pin: operation({
+      route: "POST data/pin",
+      summary: "Pin the release in use, so that new builds do not replace it",
+      docs: 'pins the release in use: `{"current":"<release in use>"}`',
+      audits: ["release-pinned"],
+      problems: ["RELEASE_CONFLICT", "ACTION_REFUSED", "DATA_NOT_LOADED"],
+      isInDataFolder: true,
+      input: current,
+      output: z.strictObject(switched),
+      run: async (context, { current }) => {
+        const { dataDir } = context;
+        requireCurrent(context, current);
+        const name = currentOf(dataDir);
+        const target = { from: name, to: name, pinned: name };
+        return switchRelease(context, "release-pinned", target, () => pin(dataDir, name));
+      },
+    }),
+    unpin: operation({
+      route: "DELETE data/pin",
+      summary: "Use the newest release again after a rollback or a pin",
+      docs: "switches to the newest release",
+      audits: ["release-unpinned"],
+      problems: ["ACTION_REFUSED"],
+      isInDataFolder: true,
+      input: {},
+      output: z.strictObject(switched),
+      command: {
+        words: "data unpin",
+        notes: "A running server verifies the release, which takes a few seconds, and then switches to it.",
+        examples: ["inkling data unpin"],
+      },
+      run: async (context) => {
+        const { dataDir, verify } = context;
+        const from = currentOf(dataDir);
+        const to = pinnedName(dataDir) === undefined ? from : newestName(dataDir, from);
+        return switchRelease(context, "release-unpinned", { from, to, pinned: null }, () =>
+          unpin(dataDir, verify),
+        );
+      },
+    }),
+  },
+} as const satisfies Resource;
+
+function requireUpdates({ updates }: OperationContext): Updates {
+  if (updates !== undefined) return updates;
+  throw new AdminProblem("ACTION_REFUSED", "This server does not build releases.");
+}
+
+/**
+ * Records a change in the audit trail, makes the change, and then checks which release is current.
+ * Does nothing if the data folder is already in the requested state.
+ * @param change must set the current release to `to` and the pin to `pinned`
+ */
+async function switchRelease(
+  { dataDir, audited, server }: OperationContext,
+  action: AuditAction,
+  { from, to, pinned }: Switched & { readonly pinned: string | null },
+  change: () => unknown,
+) {
+  const before = { current: currentName(dataDir) ?? null, pinned: pinnedName(dataDir) ?? null };
+  const after = { current: to, pinned };
+  const changed = !Bun.deepEquals(before, after);
+  if (changed) {
+    await audited({ action, subject: "data", before, after }, change).catch(refuse);
+    await server?.checkRelease();
+  }
+  return { from, to: currentName(dataDir) ?? to, pinned, changed };
+}
+
+/** @throws AdminProblem instead of the fault of the data folder */
+export function refuse(error: unknown): never {
+  if (!(error instanceof Error) || error instanceof StoreError) throw error;
+  const hint = error instanceof ReleaseError ? error.hint : undefined;
+  throw new AdminProblem("ACTION_REFUSED", error.message, hint === undefined ? [] : [hint], {}, error);
+}
+
+function currentOf(dataDir: string): string {
+  try {
+    return requireCurrentName(dataDir);
+  } catch (error) {
+    return refuse(error);
+  }
+}
+
+/** @param current as a page has read it; a command has just read it from the data folder */
+function requireCurrent({ server }: OperationContext, current: string): void {
+  if (server === undefined) return;
+  if (server.release === undefined) throw new AdminProblem("DATA_NOT_LOADED");
+  if (isNameOrId(current, server.release)) return;
+  throw new AdminProblem(
+    "RELEASE_CONFLICT",
+    `The release in use is now ${server.release}. Read the current state, then decide again. Nothing was changed.`,
+  );
+}
+
+/** Finds a kept release by its id or name. @returns its name. @throws AdminProblem if it does not exist */
+function requireKept(dataDir: string, text: string): string {
+  try {
+    return requireKeptName(dataDir, text);
+  } catch (error) {
+    if (!(error instanceof ReleaseError)) throw error;
+    const lines = [`kept releases: ${releaseNames(dataDir).join(", ")}`];
+    throw new AdminProblem("RELEASE_NOT_FOUND", undefined, lines, {}, error);
+  }
+}
+
+/** Returns null for the oldest release. */
+function feedCounts(before: Release | undefined, after: Release) {
+  if (before === undefined) return null;
+  return changedFeeds(before, after).map(({ id, before, after }) => ({
+    feed: id,
+    entries_before: before?.entries ?? 0,
+    entries: after?.entries ?? 0,
+  }));
+}
+
+/** Maximum number of results of comparisons that are kept. */
+const MAX_COMPARISONS = 50;
+/** Results of comparisons, by the names of both releases, which never change. */
+const comparisons = new Map<string, Promise<ReleaseChanges>>();
+
+function compareReleases({ dataDir, inSteps }: OperationContext, before: string, after: string) {
+  const pair = JSON.stringify([dataDir, before, after]);
+  const known = comparisons.get(pair);
+  if (known !== undefined) return known;
+  if (comparisons.size >= MAX_COMPARISONS) comparisons.clear();
+  const changes = inSteps(releaseChanges(openRelease(dataDir, before), openRelease(dataDir, after)));
+  comparisons.set(pair, changes);
+  return changes;
+}
+
+async function changesOf(context: OperationContext, id: string, older: string | undefined) {
+  const { dataDir, server, now } = context;
+  const release = id === IN_USE ? (server?.release ?? currentOf(dataDir)) : requireKept(dataDir, id);
+  const before = older === undefined ? releasesBefore(dataDir, release)[0] : requireKept(dataDir, older);
+  try {
+    const { created_at, feeds } = openManifest(dataDir, release);
+    if (before === undefined)
+      return {
+        release,
+        created_at,
+        before: null,
+        before_created_at: null,
+        feeds_changed: null,
+        changes: null,
+      };
+    const then = openManifest(dataDir, before);
+    return {
+      release,
+      created_at,
+      before,
+      before_created_at: then.created_at,
+      feeds_changed: feedChanges(then, { feeds }, now()),
+      changes: await compareReleases(context, before, release),
+    };
+  } catch (error) {
+    if (!(error instanceof ReleaseError)) throw error;
+    const detail = `The releases cannot be compared: ${error.message}`;
+    throw new AdminProblem("ACTION_REFUSED", detail, [], {}, error);
+  }
+}
+
+/** A feed counts as present only if the release has a copy of it. */
+const copyOf = (report: FeedReport | undefined) => (report?.sha256 === undefined ? undefined : report);
+
+function feedChanges(older: Pick<Release, "feeds">, newer: Pick<Release, "feeds">, now: number) {
+  const age = (report: FeedReport | undefined) => (report && feedAgeSeconds(report, now)) ?? null;
+  return changedFeeds(older, newer).map(({ id, ...reports }) => {
+    const [before, after] = [copyOf(reports.before), copyOf(reports.after)];
+    return {
+      feed: id,
+      sets: (reports.after ?? reports.before)!.sets, // one of the releases has the feed
+      change:
+        before === undefined
+          ? ("added" as const)
+          : after === undefined
+            ? ("removed" as const)
+            : ("changed" as const),
+      entries_before: before?.entries ?? 0,
+      entries: after?.entries ?? 0,
+      age_seconds_before: age(before),
+      age_seconds: age(after),
+    };
+  });
+}
