@@ -533,6 +533,7 @@ const READS = [
   "health",
   "hosts",
   "keys list",
+  "keys usage",
   "lookup email",
   "lookup geolocate",
   "lookup reputation",

@@ -825,7 +825,8 @@ describe("data", () => {
       route.continue({ postData: JSON.stringify({ current: "20250101T000000000Z-000000000000" }) }),
     );
     await confirm(page, "Roll back", "Roll back");
-    await page.locator("#messages .bad", { hasText: "A different release is in use" }).waitFor();
+    await page.getByRole("dialog").getByText("A different release is in use").waitFor();
+    await button("Cancel").click();
     expect(await page.getByText("Pinned: newer releases").count()).toBe(0);
     await page.unroute("**/admin/v1/data/rollback");
   });

@@ -1,9 +1,8 @@
 // frame.tsx: shows the header, the navigation, the current page, and the notices that licences require.
 
-import type { DataOverview, Feed } from "@inkling/server/admin-answers";
 import type { RefObject } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
-import { api } from "./api.ts";
+import { call } from "./api.ts";
 import { Button, Card, Linked, RelativeTime } from "./components/basics.tsx";
 import { lazyPage } from "./components/loaded.tsx";
 import { ThemeChoice } from "./components/theme-choice.tsx";
@@ -67,8 +66,8 @@ const REFRESH_MS = 30_000;
 
 async function loadStatus(signal: AbortSignal) {
   const [overview, { feeds }] = await Promise.all([
-    api<DataOverview>("data", { signal }),
-    api<{ feeds: Feed[] }>("data/feeds", { signal }),
+    call("GET data", {}, signal),
+    call("GET data/feeds", {}, signal),
   ]);
   const used = feeds.filter(({ state }) => state === "loaded");
   return { overview, notices: [...new Set(used.flatMap(({ attribution }) => attribution ?? []))] };

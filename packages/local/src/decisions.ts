@@ -55,22 +55,17 @@ export class Decisions {
     }
     const ruleset = this.ruleset ?? engine.DEFAULT_RULESET;
     // As in JSON, an undefined member counts as absent.
-    const visitor = engine.readDecisionInput(JSON.parse(JSON.stringify(input)), ruleset.schema);
-    if (!("event" in visitor)) throw bodyInvalid(visitor);
-    const failure = visitor.ip === undefined ? undefined : this.answerer.readAddress(visitor.ip);
-    if (failure !== undefined) throw errorOf(failure);
-    const subject = {
-      address: visitor.ip === undefined ? undefined : this.answerer.address,
-      email: visitor.email,
-    };
-    const answers = engine.lookUpVisitor(this.answerer, subject, source, parse);
-    if ("reason" in answers) throw errorOf(answers);
-    const values = engine.visitorFacts(visitor, answers, ruleset.schema, Date.now());
-    const decision = engine.assess(values, ruleset, answers.degraded);
-    return engine.decisionAnswer(newId(), decision, source.release!.manifest.id, answers.didYouMean, {
-      facts: facts ? { values, ruleset } : undefined,
-      evidence: evidence ? engine.explainVisitor(this.answerer, subject, source, parse) : undefined,
+    const found = engine.decideVisitor(JSON.parse(JSON.stringify(input)), ruleset, {
+      answerer: this.answerer,
+      source,
+      now: Date.now(),
+      parse,
+      id: newId(),
+      include: { facts, evidence },
     });
+    if ("mistakes" in found) throw bodyInvalid(found.mistakes);
+    if ("failure" in found) throw errorOf(found.failure);
+    return found.answer;
   }
 }
 

@@ -5,11 +5,10 @@ import { ADMIN_ROLE_TEXTS, ADMIN_ROLES, hasRole } from "@inkling/contract";
 import { CreatorRevokedError, type ValidAdminToken } from "@inkling/store/admin-token";
 import { StoreError } from "@inkling/store/error";
 import { adminTokenJson, type NewAdminToken } from "@inkling/store/keys/admin-token";
-import { KeyInputError } from "@inkling/store/keys/key";
 import { newAdminToken, newAdminTokenBody } from "@inkling/store/keys/key-input";
 import { z } from "zod";
 import { id, operation, type Resource, text, time } from "./operation.ts";
-import { AdminProblem, found, written } from "./problem.ts";
+import { AdminProblem, bodyProblem, checked, found, written } from "./problem.ts";
 
 const members = {
   name: text.meta({ description: "Author of every change made with the token" }),
@@ -78,7 +77,7 @@ export const ADMIN_TOKENS = {
         ],
       },
       run: async ({ store, now, by, token: creator }, input) => {
-        const wanted = newAdminToken(input, now());
+        const wanted = checked(() => newAdminToken(input, now()));
         if (creator !== undefined) requireWithin(wanted, creator);
         const issued = await store.adminToken.add(wanted, by, creator?.name).catch((error: unknown) => {
           if (error instanceof CreatorRevokedError) throw new AdminProblem("TOKEN_INVALID");
@@ -136,7 +135,7 @@ export const ADMIN_TOKENS = {
 
 /**
  * Checks that a new token has no more rights than the token that creates it, and does not outlive it.
- * @throws AdminProblem, KeyInputError
+ * @throws AdminProblem
  */
 function requireWithin(
   { role, expiresAt = Number.POSITIVE_INFINITY }: NewAdminToken,
@@ -148,7 +147,7 @@ function requireWithin(
       `A token with the role \`${creator.role}\` cannot create a token with the role \`${role}\`.`,
     );
   if (expiresAt > (creator.expiresAt ?? Number.POSITIVE_INFINITY))
-    throw new KeyInputError([
+    throw bodyProblem([
       `expires_at: must not be later than ${new Date(creator.expiresAt!).toISOString()}, when the token that creates it expires`,
     ]);
 }

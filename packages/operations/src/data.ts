@@ -138,12 +138,13 @@ export const DATA = {
       input: {},
       output: releases,
       run: async ({ server, dataDir }) => {
+        const { release } = running(server);
         const pinned = pinnedName(dataDir);
         const rows = keptManifests(dataDir).map(({ name, manifest }, i, all) => ({
           name,
           id: manifest.id,
           created_at: manifest.created_at,
-          current: name === running(server).release,
+          current: name === release,
           pinned: name === pinned,
           bytes: Object.values(manifest.segments).reduce((sum, segment) => sum + (segment?.bytes ?? 0), 0),
           missing: manifest.missing,
@@ -157,7 +158,7 @@ export const DATA = {
       summary: "Show what changed between two kept releases: feeds, flagged networks and disposable domains",
       docs: "difference from the previous release, or from `before`: feeds, IPv4 addresses and IPv6 networks by flag, disposable domains. `current` is an id as well",
       problems: ["RELEASE_NOT_FOUND", "ACTION_REFUSED"],
-      isInDataFolder: true,
+      needsNoDatabase: true,
       input: { before: kept("the previous release"), id: z.string().max(80).default(IN_USE) },
       output: changes,
       command: {
@@ -211,7 +212,7 @@ they do not belong to a release. To list the networks or domains, export both re
       docs: 'rolls back to the previous release and pins it: `{"current":"<release in use>"}`. `"to":"<release>"` selects another kept release; to pin the release in use, name it',
       audits: ["release-rolled-back", "release-pinned"],
       problems: ["RELEASE_CONFLICT", "ACTION_REFUSED", "DATA_NOT_LOADED", "RELEASE_NOT_FOUND"],
-      isInDataFolder: true,
+      needsNoDatabase: true,
       input: { to: kept("the previous release"), ...current },
       output: z.strictObject({
         ...switched,
@@ -248,7 +249,7 @@ you run \`inkling data unpin\`. To pin the release in use, name it.`,
       docs: 'pins the release in use: `{"current":"<release in use>"}`',
       audits: ["release-pinned"],
       problems: ["RELEASE_CONFLICT", "ACTION_REFUSED", "DATA_NOT_LOADED"],
-      isInDataFolder: true,
+      needsNoDatabase: true,
       input: current,
       output: z.strictObject(switched),
       run: async (context, { current }) => {
@@ -265,7 +266,7 @@ you run \`inkling data unpin\`. To pin the release in use, name it.`,
       docs: "switches to the newest release",
       audits: ["release-unpinned"],
       problems: ["ACTION_REFUSED"],
-      isInDataFolder: true,
+      needsNoDatabase: true,
       input: {},
       output: z.strictObject(switched),
       command: {

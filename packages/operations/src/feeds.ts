@@ -30,7 +30,7 @@ export const FEEDS = {
       route: "GET data/feeds",
       summary: "List all feeds: on or off, state, age, licence, required settings",
       docs: "every feed: state, age, cadence, licence, last error, entries in each kept release. Facts about its publisher and terms are null on a server that does not build. `unused` lists the feeds that are not in the release",
-      isInDataFolder: true,
+      needsNoDatabase: true,
       input: {},
       output: z.strictObject({
         feeds: z.array(z.strictObject({ ...feedStatus.shape, ...factsOrNull, history })),
@@ -61,7 +61,7 @@ export const FEEDS = {
       docs: 'turns a feed on or off: `{"id":"ipsum-3","on":false}`. A build follows within seconds. If a feed\'s terms need your agreement, only `inkling feeds enable` can turn it on',
       audits: ["feed-enabled", "feed-disabled"],
       problems: ["ACTION_REFUSED"],
-      isInDataFolder: true,
+      needsNoDatabase: true,
       input: { id: z.string().max(64), on: z.boolean() },
       output: z.strictObject({ id: text, on: z.boolean(), changed: z.boolean() }),
       run: async (context, { id, on }) => {

@@ -21,7 +21,7 @@ import {
   text,
   time,
 } from "./operation.ts";
-import { AdminProblem, found, written } from "./problem.ts";
+import { AdminProblem, checked, found, written } from "./problem.ts";
 
 const DEFAULT_DAYS = 30;
 const MAX_DAYS = 400;
@@ -62,11 +62,7 @@ const flagged = z
   .strictObject(recordOf(OVERRIDE_FLAGS, () => count))
   .meta({ description: "Answers that set each flag, including those in decisions" });
 const day = (description: string) =>
-  z
-    .string()
-    .regex(/^\d{4}-\d\d-\d\d$/, "must be a day such as 2026-06-01")
-    .optional()
-    .meta({ description });
+  z.iso.date("must be a day such as 2026-06-01").optional().meta({ description });
 
 const one = id("The key's id");
 const EXAMPLE = "key_3fK9mB2xQ7vR1tYz";
@@ -148,7 +144,11 @@ export const KEYS = {
         ],
       },
       run: async ({ store, now, by }, input) => {
-        const { key, token } = await store.createKey(newKey(input, now()), undefined, by);
+        const { key, token } = await store.createKey(
+          checked(() => newKey(input, now())),
+          undefined,
+          by,
+        );
         return { ...keyJson(key, now()), token };
       },
     }),
@@ -196,7 +196,11 @@ IPv4 address or the /48 of an IPv6 address, never the address itself. Tracing en
         ],
       },
       run: async ({ store, now, by }, { id, ...given }) => {
-        const key = await store.changeKey(id, keyChange(given, now()), by);
+        const key = await store.changeKey(
+          id,
+          checked(() => keyChange(given, now())),
+          by,
+        );
         return keyJson(key ?? (await requireActive(store, id)), now());
       },
     }),
@@ -245,7 +249,7 @@ Repeat it on each host. When the database is reachable again, revoke the key wit
     }),
     key_usage: operation({
       route: "GET keys/{id}/usage",
-      summary: "Lookups of a key by day",
+      summary: "Show a key's lookups, refusals and flags by day",
       docs: "lookups, refusals and flags by day (UTC), from `from` to `to` (default 30 days, at most 400)",
       problems: ["KEY_NOT_FOUND"],
       input: { ...one, from: day("First day, such as 2026-06-01 (UTC)"), to: day("Last day") },
@@ -263,6 +267,11 @@ Repeat it on each host. When the database is reachable again, revoke the key wit
           }),
         ),
       }),
+      command: {
+        words: "keys usage",
+        notes: "Days are in UTC. Without --from, the command shows the last 30 days.",
+        examples: [`inkling keys usage ${EXAMPLE}`, `inkling keys usage ${EXAMPLE} --from 2026-06-01 --json`],
+      },
       run: async ({ store, now }, { id, ...days }) => {
         await existingKey(store, id);
         const { from = dayOf(now() - DEFAULT_DAYS * DAY_MS), to = dayOf(now()) } = days;

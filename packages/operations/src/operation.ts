@@ -65,8 +65,8 @@ export interface Operation<
   readonly maxBodyBytes?: number;
   /** What the server loads again before it answers, so that the change applies at once. */
   readonly refreshes?: "keys" | "overrides" | "rulesets";
-  /** True if it uses the data folder, and the database only for its audit entry. */
-  readonly isInDataFolder?: boolean;
+  /** True if it uses the database for its audit entry, or not at all. */
+  readonly needsNoDatabase?: boolean;
   /** Members of the path, and of the query (GET, DELETE) or the body (POST, PATCH). */
   readonly input: I;
   readonly output: O;
@@ -152,6 +152,7 @@ export const pageInput = (isCursor: (text: string) => boolean) => ({
 /** The parts of a member's JSON Schema that faces use. */
 export interface MemberSchema {
   readonly type?: string;
+  readonly format?: string;
   readonly enum?: readonly string[];
   readonly items?: { readonly enum?: readonly string[] };
   readonly minimum?: number;

@@ -2,6 +2,7 @@
 
 import { ADMIN_PROBLEMS, type AdminProblemCode, type ProblemRow } from "@inkling/contract";
 import { StoreError } from "@inkling/store/error";
+import { KeyInputError } from "@inkling/store/keys/key";
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -50,6 +51,15 @@ export function running<T>(server: T | undefined): T {
 export function found<T>(value: T | undefined, code: AdminProblemCode): T {
   if (value === undefined) throw new AdminProblem(code);
   return value;
+}
+
+/** Checks a new key or token, or a change of one. @throws AdminProblem that lists the mistakes */
+export function checked<T>(check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    throw error instanceof KeyInputError ? bodyProblem(error.problems) : error;
+  }
 }
 
 /** Waits for a revocation. @throws AdminProblem if the host cannot write it to the file `revoked` */

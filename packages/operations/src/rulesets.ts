@@ -208,12 +208,20 @@ If the ruleset has a mistake, or one of its examples fails, nothing is published
     }),
     check_ruleset: operation({
       route: "POST rulesets/check",
-      summary: "Every mistake in a ruleset, or the results of its examples; changes nothing",
+      summary: "Check a ruleset: list each mistake with line and column, and run its examples",
       docs: "mistakes in `text`, with line and column, or the results of its examples",
       role: "read",
       maxBodyBytes,
+      needsNoDatabase: true,
       input: { text: rulesetText },
       output: check,
+      command: {
+        words: "rules check",
+        arguments: ["text"],
+        flags: { text: { name: "file" } },
+        notes: "The exit code is 1 if there is a mistake or an example fails.",
+        examples: ["inkling rules check rules.toml", "git show HEAD:rules.toml | inkling rules check -"],
+      },
       run: (context, { text }) => context.checkSparingly(() => checkRuleset(text)),
     }),
     replay_ruleset: operation({

@@ -2,17 +2,13 @@
 // server nor a key, and it stores nothing.
 
 import { type Action, type DecisionAnswer, REASON_ROWS, type ReasonCode } from "@inkling/contract";
-import { Answerer, type AnswerSource } from "@inkling/engine";
+import { Answerer, type LookupFailure } from "@inkling/engine";
 import {
   type Alternative,
   alternatives,
-  assess,
-  decisionAnswer,
-  explainVisitor,
-  lookUpVisitor,
+  decideVisitor,
   type Ruleset,
-  readDecisionInput,
-  visitorFacts,
+  UNSTORED_ID,
 } from "@inkling/engine/assess";
 import { problemOf } from "@inkling/server/failures";
 import type { Command } from "commander";
@@ -26,8 +22,6 @@ import { printable, printSources, type Style, table, warn } from "../terminal/te
 import { ATTRIBUTION } from "./values.ts";
 
 const SETTINGS = ["dataDir"] as const;
-/** Placeholder id: this decision is not stored. */
-const NO_ID = `asm_${"0".repeat(16)}`;
 const BAR_WIDTH = 30;
 
 const decoder = new TextDecoder();
@@ -60,32 +54,20 @@ Examples:
     const { release, overrides, missing, warnings } = await openAnswerData(settings, lookupsOf(flags));
     const { ruleset, warnings: more } = await rulesetFor(flags, () => newestRuleset(settings));
     for (const text of [...warnings, ...more]) warn(terminal, text);
-    const input = readDecisionInput(inputOf(flags, ruleset), ruleset.schema);
-    if (!("event" in input)) throw wrongInput(input);
     const answerer = new Answerer();
-    const failure = input.ip === undefined ? undefined : answerer.readAddress(input.ip);
-    if (failure !== undefined)
-      throw new Refused(
-        `--ip: ${JSON.stringify(input.ip)} is not an IP address`,
-        "give one address without port, prefix, zone, brackets or leading zeros",
-        problemOf(failure),
-      );
     const now = Date.now();
-    const source: AnswerSource = { release, overrides, now, mode: "up" };
-    const subject = { address: input.ip === undefined ? undefined : answerer.address, email: input.email };
-    const answers = lookUpVisitor(answerer, subject, source, parse);
-    if ("reason" in answers)
-      throw answers.reason === "reserved"
-        ? reserved(input.ip!, answerer.address, answers.use) // only a reserved address has a special use
-        : refused(problemOf(answers));
-    const facts = visitorFacts(input, answers, ruleset.schema, now);
-    const decision = assess(facts, ruleset, answers.degraded);
-    const shown = {
-      facts: { values: facts, ruleset },
-      evidence: explainVisitor(answerer, subject, source, parse),
-    };
-    const answer = decisionAnswer(NO_ID, decision, release.manifest.id, answers.didYouMean, shown);
-    const changes = alternatives(facts, ruleset, answers.degraded);
+    const found = decideVisitor(inputOf(flags, ruleset), ruleset, {
+      answerer,
+      source: { release, overrides, now, mode: "up" },
+      now,
+      parse,
+      id: UNSTORED_ID,
+      include: { facts: true, evidence: true },
+    });
+    if ("mistakes" in found) throw wrongInput(found.mistakes);
+    if ("failure" in found) throw refused(found.failure, found.ip, answerer);
+    const { answer, ip, email } = found;
+    const changes = alternatives(found.facts, ruleset, found.degraded);
     if (flags.json) return { json: { ...answer, alternatives: changes }, text: "" };
     const about = { missing, withEvidence: flags.evidence === true, now, style: terminal.style };
     terminal.out(
@@ -95,14 +77,14 @@ Examples:
           ? []
           : [
               lookupText("reputation", {
-                value: input.ip!,
+                value: ip!,
                 answer: withEvidence(answer.ip.reputation),
                 ...about,
               }),
             ]),
         ...(answer.email === undefined
           ? []
-          : [lookupText("email", { value: input.email!, answer: withEvidence(answer.email), ...about })]),
+          : [lookupText("email", { value: email!, answer: withEvidence(answer.email), ...about })]),
       ].join("\n\n"),
     );
     printSources(
@@ -174,10 +156,19 @@ function wrongInput(lines: readonly string[]): Error {
   return usage(named.join("\n"), "`inkling assess --help` shows examples");
 }
 
-const refused = (problem: ReturnType<typeof problemOf>) => {
+/** @param answerer has the visitor's address, unless it is invalid */
+function refused(failure: LookupFailure, ip: string | undefined, { address }: Answerer): Refused {
+  const problem = problemOf(failure);
+  if (failure.reason === "reserved") return reserved(ip!, address, failure.use); // only an address is reserved
+  if (failure.reason === "address_invalid")
+    return new Refused(
+      `--ip: ${JSON.stringify(ip)} is not an IP address`,
+      "give one address without port, prefix, zone, brackets or leading zeros",
+      problem,
+    );
   const [line, ...more] = problem.detail.split(/(?<=[.:]) /);
   return new Refused(line!.replace(/[.:]$/, ""), more.length > 0 ? more.join(" ") : undefined, problem);
-};
+}
 
 const withEvidence = <T extends { readonly evidence?: unknown }>(answer: T) =>
   ({ evidence: [], ...answer }) as unknown as Parameters<typeof lookupText>[1]["answer"];

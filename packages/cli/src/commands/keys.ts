@@ -1,9 +1,9 @@
-// keys.ts: the texts of `inkling keys create | list | update | revoke | rotate`, and what list and revoke do while the
+// keys.ts: the texts of `inkling keys create | list | update | revoke | rotate | usage`, and what list and revoke do while the
 // database is unreachable.
 
 import type { Settings } from "@inkling/contract";
 import { KEYS, type Output } from "@inkling/operations";
-import { keyJson, StoreError } from "@inkling/store";
+import { keyJson, SCOPES, StoreError } from "@inkling/store";
 import type { Command } from "commander";
 import type { Context, Result } from "../runtime/command.ts";
 import { revokeHere } from "../runtime/keys.ts";
@@ -51,6 +51,10 @@ export const addKeys = (program: Command, context: Context) =>
       remark: (key, { overlap_seconds }) =>
         `New token for ${describe(key)}. ${SHOWN_ONCE} ${ACCEPTED} The old token expires ${overlap_seconds === 0 ? "now" : `at ${key.old_token_valid_until}`}.`,
     },
+    key_usage: {
+      text: ({ from, to, usage }) =>
+        usage.length === 0 ? `No lookup or refusal from ${from} to ${to}.` : usageText(usage),
+    },
   });
 
 type Key = Output<typeof KEYS.operations.change_key>;
@@ -78,7 +82,7 @@ function listText(keys: readonly Row[]): string {
     key.scopes.join(","),
     key.networks.join(",") || "any",
     rate === null ? "server's" : rate === 0 ? "none" : `${formatCount(rate)}/s`,
-    today === null ? "?" : formatCount(Object.values(today).reduce((sum, count) => sum + count, 0)),
+    today === null ? "?" : formatCount(sumOf(today)),
     quota === null ? "none" : `${formatCount(quota)}/day`,
     last_used_at ?? (today === null ? "?" : "never"),
     key.expires_at ?? "never",
@@ -86,6 +90,25 @@ function listText(keys: readonly Row[]): string {
   const head = "ID,KEY,NAME,STATE,SCOPES,NETWORKS,RATE,TODAY,QUOTA,LAST USED,EXPIRES".split(",");
   return table([head, ...rows], [head.indexOf("TODAY")]);
 }
+
+type Usage = Output<typeof KEYS.operations.key_usage>["usage"];
+
+function usageText(usage: Usage): string {
+  const rows = usage.map(({ at, total, batch, refused, flagged, ...lookups }) => [
+    at,
+    ...[...SCOPES.map((scope) => lookups[scope]), total, sumOf(batch), sumOf(refused), sumOf(flagged)].map(
+      formatCount,
+    ),
+  ]);
+  const head = ["DAY", ...SCOPES.map((scope) => scope.toUpperCase()), "TOTAL", "BATCH", "REFUSED", "FLAGGED"];
+  return table(
+    [head, ...rows],
+    head.slice(1).map((_, i) => i + 1),
+  );
+}
+
+const sumOf = (counts: Readonly<Record<string, number>>) =>
+  Object.values(counts).reduce((sum, count) => sum + count, 0);
 
 /** Lists the keys of the data folder's copy. @throws StoreError if there is no copy */
 function listCopy(error: StoreError, _: unknown, { dataDir }: Settings, { terminal }: Context): Result {

@@ -1,4 +1,4 @@
-// rules.ts: `inkling rules init | check | diff`, which also read files, and the texts and questions of the commands that
+// rules.ts: `inkling rules init | diff`, which write or compare files, and the texts and questions of the commands that
 // derive from rows. `replay` is in replay.ts.
 
 import { existsSync, writeFileSync } from "node:fs";
@@ -22,11 +22,29 @@ import { addReplay } from "./replay.ts";
 const SETTINGS = ["dataDir"] as const;
 const DEFAULT_FILE = "rules.toml";
 type Rows = typeof RULESETS.operations;
-type Check = ReturnType<typeof checkRuleset>;
+type Check = Output<Rows["check_ruleset"]>;
+type Example = ReturnType<typeof checkRuleset>["examples"][number] | Check["examples"][number];
 const YES = ["--yes", "publish without showing the effect and without a question"] as const;
 
-export function addRules(program: Command, context: Context): void {
-  const rules = addResource(program, context, RULESETS, {
+export const addRules = (program: Command, context: Context) =>
+  addResource(program, context, RULESETS, {
+    check_ruleset: {
+      prepare: async (input) => {
+        const text = await rulesetText(input.text);
+        parsedRuleset(text, input.text);
+        return { text };
+      },
+      text: ({ examples, rules }) => {
+        const { style } = context.terminal;
+        const passed = examples.filter((example) => example.passed).length;
+        return [
+          ...examples.map((example) => exampleLine(example, style)),
+          `No mistakes; ${rulesText(rules)}; ${passed} of ${examples.length} examples pass.`,
+        ].join("\n");
+      },
+      exitCode: ({ examples }) => (examples.every(({ passed }) => passed) ? EXIT.ok : EXIT.error),
+    },
+    "inkling rules init": addInit,
     publish_ruleset: {
       flags: [YES],
       prepare: preparePublish,
@@ -41,6 +59,8 @@ export function addRules(program: Command, context: Context): void {
       text: ({ rulesets }) => listText(rulesets),
     },
     get_ruleset: { text: ({ text }) => text.trimEnd() },
+    "inkling rules diff": addDiff,
+    "inkling rules replay": addReplay,
     restore_ruleset: {
       flags: [YES],
       prepare: prepareRollback,
@@ -50,11 +70,6 @@ export function addRules(program: Command, context: Context): void {
           : `Ruleset ${number} already has the text of ruleset ${id}; nothing changed.`,
     },
   });
-  addInit(rules, context);
-  addCheck(rules, context);
-  addDiff(rules, context);
-  addReplay(rules, context);
-}
 
 function addInit(rules: Command, context: Context): void {
   const command = rules
@@ -75,46 +90,11 @@ function addInit(rules: Command, context: Context): void {
   });
 }
 
-function addCheck(rules: Command, context: Context): void {
-  const command = rules
-    .command("check <file>")
-    .description("check a ruleset: list each mistake with line and column, and run its examples")
-    .option("--json", "print JSON")
-    .addHelpText(
-      "after",
-      `
-The exit code is 1 if there is a mistake or an example fails.
-
-Examples:
-  inkling rules check rules.toml
-  git show HEAD:rules.toml | inkling rules check -`,
-    );
-  addAction(command, context, [], async (_, file: string) => {
-    const text = await rulesetText(file);
-    parsedRuleset(text, file);
-    const checked = checkRuleset(text);
-    const { examples, rules } = checked;
-    const failed = examples.filter(({ passed }) => !passed);
-    const { style } = context.terminal;
-    return {
-      json: checked,
-      text: [
-        ...examples.map((example) => exampleLine(example, style)),
-        `${file}: no mistakes; ${rulesText(rules)}; ${examples.length - failed.length} of ${examples.length} examples pass.`,
-      ].join("\n"),
-      exitCode: failed.length > 0 ? EXIT.error : EXIT.ok,
-    };
-  });
-}
-
 /** Returns a text such as "1 live rule, 3 in shadow". */
 const rulesText = ({ live, shadow }: Check["rules"]) =>
   `${live} live ${live === 1 ? "rule" : "rules"}, ${shadow} in shadow`;
 
-function exampleLine(
-  { name, passed, expected, action, rules }: Check["examples"][number],
-  style: Style,
-): string {
+function exampleLine({ name, passed, expected, action, rules }: Example, style: Style): string {
   const title = printable(name);
   if (passed) return `${style.green("pass")}  ${title}: ${action}`;
   const wanted = [expected.action, expected.rules && `rules ${expected.rules.join(", ")}`].filter(Boolean);

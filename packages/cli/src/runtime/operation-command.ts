@@ -18,7 +18,7 @@ import {
   type Resource,
 } from "@inkling/operations";
 import { finish } from "@inkling/server/steps";
-import { KeyInputError, type Store, StoreError } from "@inkling/store";
+import { type Store, StoreError } from "@inkling/store";
 import { type Command, Option } from "commander";
 import { z } from "zod";
 import { cliAuthor } from "../config/user.ts";
@@ -139,7 +139,7 @@ function addOperation(
     try {
       const run = (store?: Store) =>
         runAll(operation, contextOf(context, settings, store, given.author), input);
-      const output = operation.isInDataFolder
+      const output = operation.needsNoDatabase
         ? await run()
         : await (creates ? withStore : withExistingStore)(settings, run);
       const selects = flags.some(({ name }) => name !== "limit" && texts[name] !== undefined);
@@ -153,10 +153,10 @@ function addOperation(
   });
 }
 
-function titleOf({ command, input }: AnyOperation, { noun }: Resource): string {
+function titleOf({ command, input, route }: AnyOperation, { noun }: Resource): string {
   const { words } = command!;
   const word = words.split(" ").at(-1)!;
-  const isVerb = noun !== undefined && !(word in input);
+  const isVerb = noun !== undefined && !route.startsWith("GET ") && !(word in input);
   return isVerb ? `Cannot ${word} the ${noun}:` : `Cannot run \`inkling ${words}\`:`;
 }
 
@@ -173,7 +173,7 @@ export const runOperation = <One extends AnyOperation>(
     operation.run(contextOf(context, settings, store, flags.author), input).catch((error: unknown) => {
       throw explain(error, resource, (input as { readonly id?: unknown }).id, refuse);
     });
-  return operation.isInDataFolder ? run() : open(settings, run);
+  return operation.needsNoDatabase ? run() : open(settings, run);
 };
 
 function resultOf(
@@ -213,7 +213,7 @@ export const contextOf = (
   author: string | undefined,
 ): OperationContext => ({
   settings,
-  store: store!, // undefined only for an operation whose row says isInDataFolder
+  store: store!, // undefined only for an operation whose row says needsNoDatabase
   dataDir: settings.dataDir,
   verify: async (dataDir, name) => {
     verifyRelease(dataDir, name);
@@ -291,12 +291,12 @@ const lowerFirst = (text: string) => `${text[0]!.toLowerCase()}${text.slice(1)}`
 const camelCase = (name: string) => name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 
 function optionOf({ name, schema, flag, shown }: Member): Option {
-  const { type, enum: values, description = "", default: standard } = memberSchema(schema);
+  const { type, format, enum: values, description = "", default: standard } = memberSchema(schema);
   const { help = lowerFirst(description), none } = flag;
   const isSwitch = type === "boolean" || flag.value !== undefined;
   const placeholder = isSwitch
     ? ""
-    : ` <${isTime(name) || isPast(name) ? "time" : isDuration(name) ? "duration" : type === "array" ? "list" : flag.with ? `${shown}=${flag.with}` : values ? shown : type === "string" ? "text" : "number"}>`;
+    : ` <${isTime(name) || isPast(name) ? "time" : isDuration(name) ? "duration" : type === "array" ? "list" : flag.with ? `${shown}=${flag.with}` : values ? shown : format === "date" ? "day" : type === "string" ? "text" : "number"}>`;
   const word = none === undefined ? "" : none.means ? `; ${none.word} = ${none.means}` : `, or ${none.word}`;
   const option = new Option(
     `--${shown}${placeholder}`,
@@ -334,13 +334,13 @@ function parse(
 }
 
 function memberOf(member: Member, given: string | boolean, now: number): unknown {
-  const { name, schema, flag, shown, isPart } = member;
+  const { name, schema, flag, shown, isArgument, isPart } = member;
   if (typeof given === "boolean") return flag.value ?? given;
   if (isPart) return fromText(schema, given.slice(given.indexOf("=") + 1));
   if (flag.with !== undefined) return given.split("=")[0];
   if (flag.none?.word === given) return flag.none.value ?? null;
   if (isTime(name)) return expiryOf(given, now);
-  if (isPast(name)) return pastOf(given, now);
+  if (isPast(name) && !isArgument) return pastOf(given, now);
   if (!isDuration(name)) return fromText(schema, given);
   const ms = parseDuration(given);
   if (ms !== undefined) return ms / 1_000;
@@ -381,7 +381,6 @@ function usageError(
 
 /** Turns a refusal into an error of the command line. Returns anything else unchanged. */
 function explain(error: unknown, { noun, command }: Resource, id: unknown, refuse: Refuse): unknown {
-  if (error instanceof KeyInputError) return refuse(error.problems);
   if (!(error instanceof AdminProblem)) return error;
   if (error.cause instanceof Error) return error.cause;
   if (error.code === "PARAMETER_INVALID") return refuse([error.detail]);

@@ -40,6 +40,8 @@ interface RowsProps<R extends Route, Row> {
   readonly first?: number;
   /** Milliseconds between two loads. */
   readonly everyMs?: number;
+  /** Text below the list. */
+  readonly note?: (output: Output<R>) => string;
 }
 
 interface ListProps<R extends Route, New extends Route, Row> extends RowsProps<R, Row> {
@@ -127,7 +129,8 @@ function Rows<R extends Route, Row>(props: LoadedRowsProps<R, Row>) {
       cursor = (output as { next_cursor?: string | null }).next_cursor ?? "";
       // a search that takes long returns short pages, perhaps without rows
       const isShort = rows.length < limit && items.length > 0;
-      if (cursor === "" || items.length >= wanted || isShort) return { items, hasMore: cursor !== "" };
+      if (cursor === "" || items.length >= wanted || isShort)
+        return { items, hasMore: cursor !== "", note: props.note?.(output) };
     }
   };
   const loading = useLoad(read, [version, wanted], props.everyMs);
@@ -137,7 +140,7 @@ function Rows<R extends Route, Row>(props: LoadedRowsProps<R, Row>) {
   const selecting = (row: Row) => <RowChoice rowKey={rowKey(row)} selected={selected} onSelect={select} />;
   return (
     <Loaded from={loading}>
-      {({ items: all, hasMore }) => {
+      {({ items: all, hasMore, note }) => {
         const text = search.trim().toLowerCase();
         const found = all.filter((row) => JSON.stringify(row).toLowerCase().includes(text));
         const shown = found.slice(0, MAX_SHOWN);
@@ -176,6 +179,7 @@ function Rows<R extends Route, Row>(props: LoadedRowsProps<R, Row>) {
               <p class="faint">{`The first ${MAX_SHOWN} of ${formatCount(found.length)}.`}</p>
             )}
             {hasMore && <Button text="Show older" onClick={() => setWanted(all.length + first)} />}
+            {note && <p class="faint">{note}</p>}
           </>
         );
       }}

@@ -1,40 +1,31 @@
 // hosts.tsx: shows the hosts of the group. With SQLite, there is only the current host.
 
 import type { Host } from "@inkling/server/admin-answers";
-import { call } from "../api.ts";
 import { Badge, type Kind, RelativeTime } from "../components/basics.tsx";
-import { Loaded } from "../components/loaded.tsx";
-import { TableCard, TwoLines } from "../components/table.tsx";
+import { ResourceList } from "../components/resource.tsx";
+import { TwoLines } from "../components/table.tsx";
 import { formatCount, formatDuration } from "../format.ts";
-import { useLoad } from "../hooks.ts";
 
 const REFRESH_MS = 5_000;
 /** The page shows the deviation of a host's clock if it exceeds this number of seconds. */
 const CLOCK_SECONDS = 5;
 
-export function HostsPage() {
-  const hosts = useLoad((signal) => call("GET hosts", {}, signal), [], REFRESH_MS);
-  return (
-    <Loaded from={hosts}>
-      {({ shared, hosts: rows }) => (
-        <>
-          <TableCard
-            caption="Hosts"
-            rows={rows}
-            rowKey={({ id }) => id}
-            columns={COLUMNS}
-            empty="No host is connected to the database."
-          />
-          <p class="faint">
-            {shared
-              ? "A host that stops cleanly is removed from the list immediately; a host that disappears is removed after ten minutes."
-              : "The database is SQLite, so only one host can use it. A group of hosts needs PostgreSQL."}
-          </p>
-        </>
-      )}
-    </Loaded>
-  );
-}
+export const HostsPage = () => (
+  <ResourceList
+    route="GET hosts"
+    rows={({ hosts }) => hosts}
+    rowKey={({ id }) => id}
+    caption="Hosts"
+    empty="No host is connected to the database."
+    columns={COLUMNS}
+    everyMs={REFRESH_MS}
+    note={({ shared }) =>
+      shared
+        ? "A host that stops cleanly is removed from the list immediately; a host that disappears is removed after ten minutes."
+        : "The database is SQLite, so only one host can use it. A group of hosts needs PostgreSQL."
+    }
+  />
+);
 
 const STATES: Readonly<Record<Host["state"], readonly [text: string, kind: Kind]>> = {
   ready: ["ready", "good"],

@@ -200,7 +200,7 @@ export interface VisitorSubject {
 }
 
 /** Parses UTF-8 JSON. The caller provides it because a runtime's own decoder is faster. */
-type Parse = (body: Uint8Array) => unknown;
+export type Parse = (body: Uint8Array) => unknown;
 
 /**
  * Looks up a visitor. If the release lacks data, `degraded` lists the data. If the release lacks a whole segment, the

@@ -58,7 +58,7 @@ function handlerOf(id: string, operation: AnyOperation): AdminHandler {
   const hasBody = !isInQuery && Object.keys(members).length > 0;
   return {
     ...(isInQuery && { query: members }),
-    ...(hasBody && { body: { schema: z.strictObject(members).meta({ id: bodyName(id) }), depth: 1 } }),
+    ...(hasBody && { body: z.strictObject(members).meta({ id: bodyName(id) }) }),
     answer,
     run: async (context, call) => {
       const { query, body, id } = call;

@@ -125,17 +125,11 @@ export interface AdminRow {
 /** The types of a route's query, body and answer, and the code to run. */
 export interface Handler<Q extends Query, B> {
   readonly query?: Q;
-  readonly body?: BodyFormat<B>;
+  readonly body?: z.ZodType<B>;
   /** The schema of the reply's document. */
   readonly answer: z.ZodType;
   /** Runs the operation for an authorized request. */
   run(context: AdminContext, call: Call<z.output<z.ZodObject<Q>>, B>): Promise<Reply> | Reply;
-}
-
-export interface BodyFormat<T> {
-  readonly schema: z.ZodType<T>;
-  /** The number of path members that a problem shows; by default all. */
-  readonly depth?: number;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: only the handler has the types of its query and body

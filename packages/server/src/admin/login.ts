@@ -76,7 +76,7 @@ export const SESSION_ROUTES: Readonly<Record<"get_session" | "log_in" | "log_out
       problems: ["TOKEN_INVALID", "TOKEN_REQUIRED", "CSRF_REJECTED"],
     },
     handler: handler({
-      body: { schema: loginBody },
+      body: loginBody,
       answer: loginAnswer,
       run: async (context, { request, body }) => {
         requireOwnPage(request, context);

@@ -112,7 +112,7 @@ function describe(id: string, { row, handler }: AdminRoute): Operation<AdminProb
       ...(isIdempotent ? [IDEMPOTENCY_KEY] : []),
     ],
     ...(body !== undefined && {
-      body: { description: "JSON", content: { [JSON_TYPE]: { schema: body.schema } } },
+      body: { description: "JSON", content: { [JSON_TYPE]: { schema: body } } },
     }),
     successes: { [status]: success, ...(otherStatus !== undefined && { [otherStatus]: success }) },
     codes: codesOf(row, body !== undefined),

@@ -5,13 +5,12 @@ import { fromText } from "@inkling/operations/operation";
 import { bodyProblem } from "@inkling/operations/problem";
 import type { ValidAdminToken } from "@inkling/store/admin-token";
 import { StoreError } from "@inkling/store/error";
-import { KeyInputError } from "@inkling/store/keys/key";
 import { MAX_AUTHOR } from "@inkling/store/overrides/override";
 import { oneLine } from "@inkling/store/text/fields";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import type { Bodies } from "../limits/bodies.ts";
-import type { BodyFormat, Reply } from "./handler.ts";
+import type { Reply } from "./handler.ts";
 import type { Session } from "./sessions.ts";
 
 /** The author of a change if the request names none. */
@@ -95,7 +94,7 @@ export async function readBytes(
 /** Maximum number of values per byte of a body's limit: 1,024 of 16 KiB. A key with 256 networks has about 300. */
 const MAX_VALUES_PER_BYTE = 1 / 16;
 
-export function readBody<T>(bytes: Uint8Array, { schema, depth }: BodyFormat<T>, maxBytes: number): unknown {
+export function readBody(bytes: Uint8Array, schema: z.ZodType, maxBytes: number): unknown {
   let json: unknown;
   try {
     json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
@@ -106,13 +105,12 @@ export function readBody<T>(bytes: Uint8Array, { schema, depth }: BodyFormat<T>,
   if (why !== undefined) throw bodyProblem([`body: ${why}`]);
   const read = schema.safeParse(json);
   if (read.success) return read.data;
-  throw bodyProblem(issueLines(read.error, "body", json, depth));
+  throw bodyProblem(issueLines(read.error, "body", json, 1));
 }
 
 /** Turns an error into a problem for the caller. An unexpected error becomes INTERNAL. */
 export function problemOf(error: unknown): AdminProblem {
   if (error instanceof AdminProblem) return error;
-  if (error instanceof KeyInputError) return bodyProblem(error.problems);
   if (error instanceof StoreError && error.code !== "BROKEN") {
     return new AdminProblem("DATABASE_UNREACHABLE", databaseDetail(error));
   }

@@ -27,14 +27,10 @@ import {
 import {
   type Alternative,
   alternatives,
-  assess,
-  decisionAnswer,
-  explainVisitor,
-  lookUpVisitor,
+  decideVisitor,
   parseRuleset,
   type Ruleset,
-  readDecisionInput,
-  visitorFacts,
+  UNSTORED_ID,
 } from "@inkling/engine/assess";
 import { overrideJson } from "@inkling/store/overrides/record";
 import type { PublishedRuleset } from "@inkling/store/rulesets/record";
@@ -168,34 +164,31 @@ function* answersOf(
   return answers;
 }
 
-/** Placeholder id: these decisions are not stored. */
-const NO_ID = `asm_${"0".repeat(16)}`;
-
 /** Assesses a visitor as a caller would send it, parsed from JSON. @throws RulesetError */
 export function assessVisitor(
-  operatorSource: OperatorSource,
+  source: OperatorSource,
   visitor: unknown,
   { number, text }: Pick<PublishedRuleset, "number" | "text">,
 ): VisitorAnswer {
-  const source = withAllData(operatorSource);
   const answerer = new Answerer();
   const ruleset = parseRuleset(text, number);
-  const input = readDecisionInput(visitor, ruleset.schema);
-  if (!("event" in input)) return { refused: input };
-  const failure = input.ip === undefined ? undefined : answerer.readAddress(input.ip);
-  if (failure !== undefined) return { refused: [NO_ADDRESS] };
-  const subject = { address: input.ip === undefined ? undefined : answerer.address, email: input.email };
-  const answers = lookUpVisitor(answerer, subject, source, parse);
-  if ("reason" in answers) return { refused: [problemAbout(answers, input.ip, answerer.address).detail] };
-  const facts = visitorFacts(input, answers, ruleset.schema, source.now);
-  const decision = assess(facts, ruleset, answers.degraded);
-  const shown = {
-    facts: { values: facts, ruleset },
-    evidence: explainVisitor(answerer, subject, source, parse),
-  };
+  const found = decideVisitor(visitor, ruleset, {
+    answerer,
+    source: withAllData(source),
+    now: source.now,
+    parse,
+    id: UNSTORED_ID,
+    include: { facts: true, evidence: true },
+  });
+  if ("mistakes" in found) return { refused: found.mistakes };
+  if ("failure" in found) {
+    const { failure, ip } = found;
+    const isInvalid = failure.reason === "address_invalid";
+    return { refused: [isInvalid ? NO_ADDRESS : problemAbout(failure, ip, answerer.address).detail] };
+  }
   return {
-    decision: decisionAnswer(NO_ID, decision, operatorSource.release.manifest.id, answers.didYouMean, shown),
-    alternatives: alternatives(facts, ruleset, answers.degraded),
+    decision: found.answer,
+    alternatives: alternatives(found.facts, ruleset, found.degraded),
     thresholds: ruleset.thresholds,
   };
 }

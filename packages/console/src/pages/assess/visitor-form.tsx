@@ -1,10 +1,10 @@
 // visitor-form.tsx: shows a form for one visitor, and what a ruleset decides about that visitor.
 
 import type { FactType } from "@inkling/contract";
-import type { AssessedVisitor, DeclaredFacts } from "@inkling/server/admin-answers";
+import type { DeclaredFacts } from "@inkling/server/admin-answers";
 import type { TargetedSubmitEvent } from "preact";
 import { useState } from "preact/hooks";
-import { ApiError, api } from "../../api.ts";
+import { ApiError, call } from "../../api.ts";
 import { Card } from "../../components/basics.tsx";
 import { Field, Select, TextField } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
@@ -102,10 +102,7 @@ interface ResultProps {
 function Result({ asked, declared }: ResultProps) {
   const { query, text } = asked;
   const body = { visitor: visitorOf(query, declared), ...(text !== undefined && { text }) };
-  const loading = useLoad(
-    (signal) => api<AssessedVisitor>("assess", { method: "POST", body, signal }),
-    [asked],
-  );
+  const loading = useLoad((signal) => call("POST assess", body, signal), [asked]);
   const hint = (error: unknown) =>
     error instanceof ApiError && error.code === "DATA_NOT_LOADED" ? (
       <p>

@@ -1,25 +1,24 @@
 // data.tsx: shows the release in use, every feed's state, the kept releases, and single feeds by their ids.
 
-import type { DataOverview, Feed, Release, UnusedFeed } from "@inkling/server/admin-answers";
-import { ApiError, api } from "../../api.ts";
+import type { DataOverview, Release } from "@inkling/server/admin-answers";
+import { ApiError, call } from "../../api.ts";
 import { Card, Notice, RelativeTime } from "../../components/basics.tsx";
-import { ConfirmButton } from "../../components/dialog.tsx";
 import { Loaded, lazyPage } from "../../components/loaded.tsx";
+import { Action } from "../../components/operation.tsx";
 import { formatAges, formatExact, formatRelative } from "../../format.ts";
-import { notify, type PageProps, useLoad } from "../../hooks.ts";
+import { type PageProps, useLoad } from "../../hooks.ts";
 import { useRefusal } from "../../session.ts";
-import { chooser } from "./feed-switch.tsx";
 import { FeedsCard, UnusedFeedsCard } from "./feeds.tsx";
-import { ReleasesCard } from "./releases.tsx";
+import { ReleasesCard, type Switching } from "./releases.tsx";
 import { UpdateText, useUpdate } from "./update.tsx";
 
 const FeedPage = lazyPage(async () => (await import("./feed.tsx")).FeedPage);
 
 async function loadData(signal: AbortSignal) {
   const [overview, { feeds, unused }, { releases }] = await Promise.all([
-    api<DataOverview>("data", { signal }),
-    api<{ feeds: Feed[]; unused: UnusedFeed[] }>("data/feeds", { signal }),
-    api<{ releases: Release[] }>("data/releases", { signal }),
+    call("GET data", {}, signal),
+    call("GET data/feeds", {}, signal),
+    call("GET data/releases", {}, signal),
   ]);
   return { overview, feeds, unused, releases };
 }
@@ -40,31 +39,28 @@ function Overview({ onRelease }: Pick<PageProps, "onRelease">) {
     data.reload();
     onRelease();
   };
-  const change = async (method: "POST" | "DELETE", path: string, body?: unknown) => {
-    try {
-      const { to } = await api<{ to: string }>(path, { method, body });
-      notify(`In use: ${to}`);
-      reload();
-    } catch (error) {
+  const switching: Switching = {
+    message: ({ to }) => `In use: ${to}`,
+    done: reload,
+    failed: (error) => {
       if (error instanceof ApiError && OUTDATED.includes(error.code ?? "")) reload();
-      throw error;
-    }
+    },
   };
-  const choose = chooser(reload);
   return (
     <Loaded from={data}>
-      {({ overview, feeds, unused, releases }) => {
-        const current = overview.release?.name;
-        const use = (to: string) => change("POST", "data/rollback", { current, to });
-        return (
-          <>
-            <ReleaseCard overview={overview} before={beforeOf(releases)} change={change} reload={reload} />
-            <FeedsCard feeds={feeds} choose={choose} />
-            <UnusedFeedsCard feeds={unused} choose={choose} />
-            <ReleasesCard releases={releases} use={current === undefined ? undefined : use} />
-          </>
-        );
-      }}
+      {({ overview, feeds, unused, releases }) => (
+        <>
+          <ReleaseCard
+            overview={overview}
+            before={beforeOf(releases)}
+            switching={switching}
+            reload={reload}
+          />
+          <FeedsCard feeds={feeds} onChosen={reload} />
+          <UnusedFeedsCard feeds={unused} onChosen={reload} />
+          <ReleasesCard releases={releases} current={overview.release?.name} switching={switching} />
+        </>
+      )}
     </Loaded>
   );
 }
@@ -79,8 +75,7 @@ interface ReleaseCardProps {
   readonly overview: DataOverview;
   /** The target of a rollback. */
   readonly before: Release | undefined;
-  /** Changes the release in use, or pins or unpins it. */
-  readonly change: (method: "POST" | "DELETE", path: string, body?: unknown) => Promise<void>;
+  readonly switching: Switching;
   readonly reload: () => void;
 }
 
@@ -97,14 +92,11 @@ const UNPIN = [
   "Unpin",
 ] as const;
 
-function ReleaseCard({ overview, before, change, reload }: ReleaseCardProps) {
+function ReleaseCard({ overview, before, switching, reload }: ReleaseCardProps) {
   const { release, pinned } = overview;
   const ages = formatAges(overview.ages);
   const update = useUpdate(overview.update, reload);
   const readOnly = useRefusal("admin");
-  const body = { current: release?.name };
-  const pin = () => change("POST", "data/pin", body);
-  const unpin = () => change("DELETE", "data/pin");
   return (
     <Card title={release ? ["In use: ", <code key="name">{release.name}</code>] : "No release yet"}>
       {release && (
@@ -127,12 +119,14 @@ function ReleaseCard({ overview, before, change, reload }: ReleaseCardProps) {
           Update now
         </button>
         {release && before && (
-          <ConfirmButton
+          <Action
             key="back"
+            route="POST data/rollback"
+            input={{ current: release.name, to: before.name }}
             text="Roll back"
             question={questionOf(before)}
             isDanger
-            run={() => change("POST", "data/rollback", { ...body, to: before.name })}
+            {...switching}
           />
         )}
         {release && !before && (
@@ -140,8 +134,19 @@ function ReleaseCard({ overview, before, change, reload }: ReleaseCardProps) {
             Roll back
           </button>
         )}
-        {release && !pinned && <ConfirmButton key="pin" text="Pin" question={PIN} run={pin} />}
-        {pinned && <ConfirmButton key="unpin" text="Unpin" question={UNPIN} run={unpin} />}
+        {release && !pinned && (
+          <Action
+            key="pin"
+            route="POST data/pin"
+            input={{ current: release.name }}
+            text="Pin"
+            question={PIN}
+            {...switching}
+          />
+        )}
+        {pinned && (
+          <Action key="unpin" route="DELETE data/pin" text="Unpin" question={UNPIN} {...switching} />
+        )}
         {release && (
           <span class="faint">
             {before ? (

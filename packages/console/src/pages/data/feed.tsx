@@ -11,7 +11,7 @@ import type {
 } from "@inkling/server/admin-answers";
 import type { TargetedSubmitEvent } from "preact";
 import { useState } from "preact/hooks";
-import { api } from "../../api.ts";
+import { call } from "../../api.ts";
 import { Card, Definitions, ExternalLink, Linked, Notice, RelativeTime } from "../../components/basics.tsx";
 import { TextField, textOf } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
@@ -20,20 +20,15 @@ import { flagName, formatCount, formatDuration, formatLabel, formatPercent } fro
 import { type PageProps, useLoad } from "../../hooks.ts";
 import { isProblem } from "../lookup/answers.ts";
 import { lookUp } from "../lookup/requests.ts";
-import { chooser, FeedSwitch } from "./feed-switch.tsx";
+import { FeedSwitch } from "./feed-switch.tsx";
 import { entriesOf, StateBadge, unusedState } from "./feeds.tsx";
 
-interface AllFeeds {
-  readonly feeds: readonly Feed[];
-  readonly unused: readonly UnusedFeed[];
-}
-
 export function FeedPage({ rest: id, onRelease }: PageProps) {
-  const loading = useLoad((signal) => api<AllFeeds>("data/feeds", { signal }), []);
-  const choose = chooser(() => {
+  const loading = useLoad((signal) => call("GET data/feeds", {}, signal), []);
+  const onChosen = () => {
     loading.reload();
     onRelease();
-  });
+  };
   return (
     <>
       <p>
@@ -48,7 +43,7 @@ export function FeedPage({ rest: id, onRelease }: PageProps) {
                 <Problems of={feed} />
                 <Card title={[id, " ", <StateBadge key="state" of={feed} />]}>
                   <Definitions rows={[...namesOf(feed), ...factsOf(feed)]} />
-                  <FeedSwitch feed={feed} choose={choose} isExplained />
+                  <FeedSwitch feed={feed} onChosen={onChosen} isExplained />
                 </Card>
                 <Claims id={id} />
                 <Releases of={feed} />
@@ -65,7 +60,7 @@ export function FeedPage({ rest: id, onRelease }: PageProps) {
             <>
               <Card title={[id, " ", <span key="state">{unusedState(other)}</span>]}>
                 <Definitions rows={namesOf(other)} />
-                <FeedSwitch feed={other} choose={choose} isExplained />
+                <FeedSwitch feed={other} onChosen={onChosen} isExplained />
               </Card>
               <Releases of={other} />
             </>

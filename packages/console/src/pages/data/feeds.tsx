@@ -8,7 +8,7 @@ import { Meter, Sparkline } from "../../components/chart.tsx";
 import { Field, Select, TextField } from "../../components/form.tsx";
 import { Table, TableCard, TwoLines } from "../../components/table.tsx";
 import { formatCount, formatDuration, shortenUrls } from "../../format.ts";
-import { type Choose, FeedSwitch } from "./feed-switch.tsx";
+import { FeedSwitch } from "./feed-switch.tsx";
 
 /** Number of rows to show at first. On a phone, each row is a block. */
 const FIRST_ROWS = 10;
@@ -36,7 +36,12 @@ const needsAttention = (feed: Feed) => rankOf(feed) < 4;
 
 const byRank = (a: Feed, b: Feed) => rankOf(a) - rankOf(b) || a.id.localeCompare(b.id);
 
-export function FeedsCard({ feeds, choose }: { feeds: readonly Feed[]; choose: Choose }) {
+interface CardProps<One> {
+  readonly feeds: readonly One[];
+  readonly onChosen: () => void;
+}
+
+export function FeedsCard({ feeds, onChosen }: CardProps<Feed>) {
   const [shown, setShown] = useState("");
   const [text, setText] = useState("");
   const loaded = feeds.filter(({ state }) => state === "loaded").length;
@@ -84,7 +89,7 @@ export function FeedsCard({ feeds, choose }: { feeds: readonly Feed[]; choose: C
           ["State", (feed) => <StateOf of={feed} isGrouped={grouped.has(feed.id)} />],
           ["Age", ageOf],
           ["Entries", entriesOf, "number"],
-          ["Change", (feed) => <FeedSwitch feed={feed} choose={choose} />],
+          ["Change", (feed) => <FeedSwitch feed={feed} onChosen={onChosen} />],
         ]}
         empty={feeds.length > 0 ? "No feed matches." : "There is no release, or the release has no feeds."}
       />
@@ -93,7 +98,7 @@ export function FeedsCard({ feeds, choose }: { feeds: readonly Feed[]; choose: C
 }
 
 /** Feeds that the release does not contain, because they are off or wait for the next build. */
-export const UnusedFeedsCard = ({ feeds, choose }: { feeds: readonly UnusedFeed[]; choose: Choose }) =>
+export const UnusedFeedsCard = ({ feeds, onChosen }: CardProps<UnusedFeed>) =>
   feeds.length > 0 && (
     <TableCard
       caption={`Not in use (${feeds.length})`}
@@ -103,7 +108,7 @@ export const UnusedFeedsCard = ({ feeds, choose }: { feeds: readonly UnusedFeed[
       columns={[
         ["Feed", nameOf],
         ["State", unusedState],
-        ["Change", (feed) => <FeedSwitch feed={feed} choose={choose} />],
+        ["Change", (feed) => <FeedSwitch feed={feed} onChosen={onChosen} />],
       ]}
       empty=""
     />
@@ -148,7 +153,7 @@ const ErrorGroup = ({ error, ids }: ErrorOfSeveral) => (
 type Named = Pick<Feed, "id" | "title" | "sets" | "own">;
 
 const nameOf = ({ id, title, sets, own }: Named) => (
-  <TwoLines below={title === id ? sets : title}>
+  <TwoLines below={title === id || title === null ? sets : title}>
     <a href={`#/data/${id}`}>{id}</a>
     {own && <Badge kind="faint">your own</Badge>}
   </TwoLines>

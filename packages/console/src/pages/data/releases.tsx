@@ -2,26 +2,36 @@
 
 import type { Release, ReleaseChanges } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
-import { api } from "../../api.ts";
+import { call } from "../../api.ts";
 import { Badge, Button, RelativeTime } from "../../components/basics.tsx";
-import { ConfirmButton } from "../../components/dialog.tsx";
 import { Loaded } from "../../components/loaded.tsx";
+import { Action } from "../../components/operation.tsx";
 import { TableCard } from "../../components/table.tsx";
 import { flagName, formatBytes, formatCount } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
 
-/** Switches to a release. */
-type Use = (name: string) => Promise<void>;
+/** What the page does after it has switched to another release, or could not. */
+export interface Switching {
+  readonly message: (output: { readonly to: string }) => string;
+  readonly done: () => void;
+  readonly failed: (error: unknown) => void;
+}
 
-/** @param use undefined while no release is in use */
-export const ReleasesCard = ({ releases, use }: { releases: readonly Release[]; use: Use | undefined }) => (
+interface ReleasesProps {
+  readonly releases: readonly Release[];
+  /** The release in use. */
+  readonly current: string | undefined;
+  readonly switching: Switching;
+}
+
+export const ReleasesCard = ({ releases, ...rest }: ReleasesProps) => (
   <TableCard
     caption="Releases"
     first={5}
     rows={releases}
     rowKey={({ name }) => name}
     columns={[
-      ["Release", (release) => <ReleaseName release={release} use={use} />],
+      ["Release", (release) => <ReleaseName of={release} {...rest} />],
       ["Created", ({ created_at }) => <RelativeTime iso={created_at} />],
       ["Size", ({ bytes }) => formatBytes(bytes), "number"],
       ["Since the previous release", (release) => <Changes release={release} />],
@@ -30,22 +40,24 @@ export const ReleasesCard = ({ releases, use }: { releases: readonly Release[]; 
   />
 );
 
-interface ReleaseNameProps {
-  readonly release: Release;
-  readonly use: Use | undefined;
-}
-
-function ReleaseName({ release: { name, current, pinned }, use }: ReleaseNameProps) {
+function ReleaseName({ of, current, switching }: Omit<ReleasesProps, "releases"> & { of: Release }) {
+  const { name, pinned } = of;
   const text = `The server verifies release ${name}, and then uses and pins it. Lookups continue in the meantime.`;
-  const question = ["Use this release?", text, "Use it"] as const;
-  const run = async () => use?.(name);
   return (
     <>
       <code>{name}</code>
-      {current && <Badge kind="good">in use</Badge>}
+      {of.current && <Badge kind="good">in use</Badge>}
       {pinned && <Badge kind="warn">pinned</Badge>}
-      {use && !current && (
-        <ConfirmButton text="Use" label={`Use release ${name}`} question={question} isDanger run={run} />
+      {current !== undefined && !of.current && (
+        <Action
+          route="POST data/rollback"
+          input={{ current, to: name }}
+          text="Use"
+          label={`Use release ${name}`}
+          question={["Use this release?", text, "Use it"]}
+          isDanger
+          {...switching}
+        />
       )}
     </>
   );
@@ -74,8 +86,7 @@ const formatSigned = (n: number) => (n === 0 ? "±0" : n > 0 ? `+${formatCount(n
 
 /** What was flagged and unflagged since the previous release. */
 function Comparison({ name }: { name: string }) {
-  const path = `data/releases/${name}/changes`;
-  const loading = useLoad((signal) => api<{ changes: ReleaseChanges | null }>(path, { signal }), [name]);
+  const loading = useLoad((signal) => call("GET data/releases/{id}/changes", { id: name }, signal), [name]);
   return (
     <Loaded from={loading} waiting="Comparing …">
       {({ changes }) => {

@@ -2,7 +2,7 @@
 
 import type { Update } from "@inkling/server/admin-answers";
 import { useEffect, useState } from "preact/hooks";
-import { api, isAbort } from "../../api.ts";
+import { call, isAbort } from "../../api.ts";
 import { formatRelative } from "../../format.ts";
 import { notify, useAction } from "../../hooks.ts";
 
@@ -23,7 +23,7 @@ export function useUpdate(loaded: Update | null, onEnd: () => void) {
   const isPending = isUnfinished(state.update);
   const poll = async (signal: AbortSignal) => {
     try {
-      const update = await api<Update>("data/update", { signal });
+      const update = await call("GET data/update", {}, signal);
       setState({ update });
       if (isUnfinished(update)) return;
       notify(
@@ -45,7 +45,7 @@ export function useUpdate(loaded: Update | null, onEnd: () => void) {
       leaving.abort();
     };
   }, [state]);
-  const start = () => run(async () => setState({ update: await api("data/update", { method: "POST" }) }));
+  const start = () => run(async () => setState({ update: await call("POST data/update", {}) }));
   return { ...state, isPending, start };
 }
 

@@ -2,7 +2,7 @@
 
 import type { Answer, History } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
-import { api } from "../../api.ts";
+import { call } from "../../api.ts";
 import { Badge, Button, Card, RelativeTime } from "../../components/basics.tsx";
 import { Table, TwoLines } from "../../components/table.tsx";
 import { useAction } from "../../hooks.ts";
@@ -18,10 +18,7 @@ const textOf = (answer: Answer) =>
 export function HistoryCard({ value }: { value: string }) {
   const [rows, setRows] = useState<readonly Row[]>();
   const [start, isBusy] = useAction();
-  const load = async () => {
-    const body = { value };
-    setRows((await api<History>("lookup/history", { method: "POST", body })).history);
-  };
+  const load = async () => setRows((await call("POST lookup/history", { value })).history);
   return (
     <Card isWide title="History">
       {rows === undefined ? (

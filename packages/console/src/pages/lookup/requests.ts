@@ -1,7 +1,7 @@
 // requests.ts: sends requests about values to the admin API.
 
 import type { Answer, Lookup } from "@inkling/server/admin-answers";
-import { api } from "../../api.ts";
+import { call } from "../../api.ts";
 
 /** Maximum number of values in one request that the admin API accepts. */
 const MAX_AT_ONCE = 100;
@@ -15,15 +15,15 @@ const FIRST_PARTS = 25;
 export async function lookUp(values: readonly string[], signal: AbortSignal): Promise<Lookup> {
   const all: Answer[] = [];
   for (;;) {
-    const body = { values: nextOf(values, all.length), parts: FIRST_PARTS };
-    const { answers, ...rest } = await api<Lookup>("lookup", { method: "POST", body, signal });
+    const input = { values: nextOf(values, all.length), parts: FIRST_PARTS };
+    const { answers, ...rest } = await call("POST lookup", input, signal);
     all.push(...answers);
     if (all.length >= values.length || answers.length === 0) return { ...rest, answers: all };
   }
 }
 
 /** Returns the values from index `from` on that fit into one request. */
-function nextOf(values: readonly string[], from: number): readonly string[] {
+function nextOf(values: readonly string[], from: number): string[] {
   let [to, bytes, systems] = [from, 0, 0];
   while (
     to < values.length &&
@@ -43,7 +43,6 @@ function nextOf(values: readonly string[], from: number): readonly string[] {
  * @throws {ApiError}
  */
 export async function lookUpOne(value: string, parts: number): Promise<Answer | undefined> {
-  const body = { values: [value], parts };
-  const { answers } = await api<Lookup>("lookup", { method: "POST", body });
+  const { answers } = await call("POST lookup", { values: [value], parts });
   return answers[0];
 }

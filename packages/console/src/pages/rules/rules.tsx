@@ -4,10 +4,10 @@
 import type { EditorView } from "@codemirror/view";
 import { STARTER_RULESET } from "@inkling/contract";
 import type { Ruleset, RulesetCheck } from "@inkling/server/admin-answers";
-import { useRef } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { call } from "../../api.ts";
 import { Button, Card } from "../../components/basics.tsx";
-import { ConfirmButton } from "../../components/dialog.tsx";
+import { Dialog } from "../../components/dialog.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { useLoad } from "../../hooks.ts";
 import { AssessVisitor } from "../assess/visitor-form.tsx";
@@ -95,7 +95,24 @@ interface ReplaceProps {
 
 /** Replaces the draft. Asks first if text would be lost. */
 function Replace({ text, draft, run }: ReplaceProps) {
-  if (!draft.isWritten) return <Button text={text} onClick={run} />;
-  const question = [`${text}?`, "Your changes will be lost.", text] as const;
-  return <ConfirmButton text={text} question={question} isDanger isLocal run={async () => run()} />;
+  const [isOpen, setOpen] = useState(false);
+  const close = () => setOpen(false);
+  const replace = () => {
+    close();
+    run();
+  };
+  return (
+    <>
+      <Button text={text} onClick={() => (draft.isWritten ? setOpen(true) : run())} />
+      {isOpen && (
+        <Dialog title={`${text}?`} onClose={close}>
+          <p>Your changes will be lost.</p>
+          <p class="actions">
+            <Button text="Cancel" onClick={close} />
+            <Button text={text} class="danger" onClick={replace} />
+          </p>
+        </Dialog>
+      )}
+    </>
+  );
 }
