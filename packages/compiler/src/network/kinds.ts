@@ -3,8 +3,8 @@
 // An `asn` row decides about one system, whose kind the row's source states. If the kind in such a row is `unknown`,
 // the name of the organization is not considered. A `word` row contains one or more consecutive words of a name, in
 // lower case and without accents. A "*" at either end stands for the rest of the word. A mobile operator is also an
-// ISP, so `mobile` wins over `isp`. Rows that begin with "*" yield to rows that do not: "Hanze University Network" is
-// not an ISP, and neither is "Planet", for which a row says `unknown`.
+// ISP, so `mobile` wins over `isp`. Rows that begin with "*" yield to rows that do not: a "Grand Hotel" is a business, and
+// a "Cartel", for which a row says `unknown`, is no ISP.
 
 import { NETWORK_KINDS } from "@inkling/contract";
 import type { KindClaims, NetworkKind } from "../catalog/claims.ts";
@@ -95,7 +95,7 @@ export function kindOf(asn: number, organization = "", rules: Rules = rulesOfFil
   return kind === "unknown" ? undefined : { kind, rule };
 }
 
-/** Returns whether a rule begins with "*", such as "*net". Many names of other kinds also end like that. */
+/** Returns whether a rule begins with "*", such as "*tel". Many names of other kinds also end like that. */
 const isOpen = ({ rule }: KindRule) => rule.startsWith("word *");
 
 const isFirmer = (row: KindRule, found: KindRule | undefined) =>
