@@ -1,15 +1,22 @@
 // compiler.ts: everything that measurements use from inside the compiler. Only this file imports the compiler.
 
-export type { DomainClaims, DomainSubject } from "../../packages/compiler/src/catalog/claims.ts";
+export type {
+  DomainClaims,
+  DomainSubject,
+  KindClaims,
+  NetworkClaims,
+} from "../../packages/compiler/src/catalog/claims.ts";
 export { FEEDS } from "../../packages/compiler/src/catalog/feeds.ts";
 export type { PlaceSource } from "../../packages/compiler/src/geo/place-list.ts";
 export { CountrySource, GeoSource } from "../../packages/compiler/src/geo/place-source.ts";
 export { readPlace } from "../../packages/compiler/src/geo/read-place.ts";
 export { Mmdb } from "../../packages/compiler/src/mmdb/mmdb.ts";
 export { MmdbRecords } from "../../packages/compiler/src/mmdb/records.ts";
-export { readAsnCsv } from "../../packages/compiler/src/parse/asn.ts";
+export { vpnNetworks } from "../../packages/compiler/src/network/vpn-networks.ts";
+export { type AsnNetworks, networksOfSystems, readAsnCsv } from "../../packages/compiler/src/parse/asn.ts";
 export { parseGeofeed } from "../../packages/compiler/src/parse/geofeed.ts";
 export { isDomainFormat, parseDomains, parseNetworks } from "../../packages/compiler/src/parse/index.ts";
+export { parseOperatorSystems } from "../../packages/compiler/src/parse/own-lists.ts";
 export { isSystemFormat, parseSystemKinds } from "../../packages/compiler/src/parse/system-kinds.ts";
 export { completePlace } from "../../packages/compiler/src/place/complete-place.ts";
 export { encodePlace } from "../../packages/compiler/src/place/encode-place.ts";

