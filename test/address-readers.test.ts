@@ -143,7 +143,7 @@ describe.each(FORMS)("%s", (form, address, prefix) => {
     expect(inLines(prefix)).toEqual([NETWORK]);
     expect(parseGeofeed(bytes(`${prefix},DE,,,\n`)).networks.map(formatPrefix)).toEqual([NETWORK]);
     const json = bytes(JSON.stringify([prefix]));
-    expect(parseNetworks("json-networks", json, "$[*]").networks.map(formatPrefix)).toEqual([NETWORK]);
+    expect(parseNetworks("json-networks", json, ["$[*]"]).networks.map(formatPrefix)).toEqual([NETWORK]);
   });
   test("overrides", () => {
     expect(overrideTarget(address)).toEqual({ kind: "address", value: ADDRESS });

@@ -9,7 +9,7 @@
 export type Open<Known extends string> = Known | (string & {});
 
 /** What a feed claims about the address, network or domain. */
-export type EvidenceLabel = Open<"tor_exit" | "vpn" | "public_proxy" | "attacker" | "criminal_network" | "botnet_c2" | "hosting" | "override" | "relay" | "public-resolver" | "listed-resolver" | "crawler" | "cdn" | "cdn-operator" | "mail-sender" | "monitor" | "webhook-sender" | "special_use" | "disposable" | "listed" | "free_mail" | "popular" | "shared_domain" | "name" | "mail_host" | "role_account" | "alias" | "mistyped" | "confusable" | "public_suffix" | "location" | "anycast" | "autonomous_system" | "isp" | "mobile" | "education" | "government" | "business" | "registry" | "derived" | "estimated">;
+export type EvidenceLabel = Open<"tor_exit" | "vpn" | "vpn_network" | "public_proxy" | "proxy_network" | "proxy_seen" | "attacker" | "criminal_network" | "botnet_c2" | "hosting" | "override" | "relay" | "gateway" | "public-resolver" | "listed-resolver" | "crawler" | "cdn" | "cdn-operator" | "mail-sender" | "crawler-network" | "monitor" | "webhook-sender" | "special_use" | "disposable" | "listed" | "free_mail" | "popular" | "shared_domain" | "name" | "mail_host" | "role_account" | "alias" | "mistyped" | "confusable" | "public_suffix" | "location" | "anycast" | "autonomous_system" | "isp" | "mobile" | "education" | "government" | "business" | "registry" | "derived" | "estimated">;
 
 /** What an entry does to the answer. */
 export type Effect = Open<"sets" | "removes" | "fills" | "label">;
@@ -21,7 +21,7 @@ export type MxOutcome = Open<"found" | "implicit" | "none" | "null" | "nxdomain"
 export type Action = "allow" | "challenge" | "deny";
 
 /** A reason behind the score: docs/decision-reference.md of the server. */
-export type ReasonCode = Open<"tor_exit" | "abuser" | "proxy" | "hosting_network" | "privacy_relay" | "shared_address" | "forged_crawler" | "country_mismatch" | "impossible_travel" | "disposable" | "invalid_email" | "listed_domain" | "mistyped_domain" | "confusable_domain" | "role_account" | "email_relay" | "free_mail">;
+export type ReasonCode = Open<"tor_exit" | "abuser" | "proxy" | "hosting_network" | "proxy_seen" | "privacy_relay" | "shared_address" | "forged_crawler" | "country_mismatch" | "impossible_travel" | "disposable" | "invalid_email" | "listed_domain" | "mistyped_domain" | "confusable_domain" | "role_account" | "email_relay" | "free_mail">;
 
 /** Data that a decision lacked. */
 export type DegradedData = Open<"is_abuser" | "is_proxy" | "is_tor_exit" | "disposable" | "geolocation" | "network">;
@@ -98,6 +98,8 @@ export interface ReputationEvidence {
   readonly members?: readonly string[];
   /** The override's id. */
   readonly id?: string;
+  /** The VPN whose servers the entry names: `NordVPN`. */
+  readonly provider?: string;
   /** Rule that cancelled the entry's effect, or how a member was filled in. */
   readonly why?: string;
   /** Reputation: the feed's smallest network that contains the address; geolocate: the largest network with the same answer. */
@@ -155,8 +157,8 @@ export interface Network {
   readonly kind: Open<"hosting" | "isp" | "mobile" | "education" | "government" | "business" | "unknown">;
   /** True if the operator declares that many people share one address. */
   readonly shared: boolean;
-  /** Services that operators publish for the network. Later versions may add values. */
-  readonly services: readonly Open<"cdn" | "crawler" | "mail_sender" | "monitor" | "relay" | "resolver" | "webhook_sender">[];
+  /** Services that operators publish for the network, and proxy_seen for proxies seen in it. Later versions may add values. */
+  readonly services: readonly Open<"cdn" | "crawler" | "gateway" | "mail_sender" | "monitor" | "proxy_seen" | "relay" | "resolver" | "webhook_sender">[];
   /** The operator that publishes the network for its service: openai, google. */
   readonly operator?: string;
 }

@@ -44,8 +44,13 @@ const REASONS = {
   ...FLAG_REASONS,
   hosting_network: {
     weight: 0.25,
-    when: 'ip.kind == "hosting" && !("relay" in ip.services)',
-    meaning: "the address is in a data centre and is not a privacy relay",
+    when: 'ip.kind == "hosting" && !("relay" in ip.services) && !("gateway" in ip.services)',
+    meaning: "the address is in a data centre, and is neither a privacy relay nor a corporate gateway",
+  },
+  proxy_seen: {
+    weight: 0,
+    when: '"proxy_seen" in ip.services',
+    meaning: "bots used addresses in the network as proxies, beside ordinary people",
   },
   privacy_relay: {
     weight: 0,

@@ -16,7 +16,8 @@ interface CrawlerRow {
   readonly token: string;
   readonly operator: string;
   /**
-   * The feed with the operator's ranges; undefined if the operator publishes none, so that no claim can be verified.
+   * The feed with the operator's ranges; undefined if there is none, so that no claim can be verified. If the ranges are
+   * all of the operator's networks, a claim can be forged, but not verified.
    */
   readonly feed?: string;
 }
@@ -34,13 +35,21 @@ export const CRAWLERS: readonly CrawlerRow[] = [
   { token: "ccbot", operator: "commoncrawl", feed: "ccbot" },
   { token: "perplexitybot", operator: "perplexity", feed: "perplexitybot" },
   { token: "perplexity-user", operator: "perplexity", feed: "perplexity-user" },
-  { token: "yandexbot", operator: "yandex" },
+  { token: "duckassistbot", operator: "duckduckgo", feed: "duckduckbot" },
+  { token: "claudebot", operator: "anthropic", feed: "ipverse-crawlers" },
+  { token: "claude-user", operator: "anthropic", feed: "ipverse-crawlers" },
+  { token: "claude-searchbot", operator: "anthropic", feed: "ipverse-crawlers" },
+  { token: "amazonbot", operator: "amazon", feed: "ipverse-crawlers" },
+  { token: "kagibot", operator: "kagi", feed: "ipverse-crawlers" },
+  { token: "sebot-wa", operator: "seranking", feed: "ipverse-crawlers" },
+  { token: "serankingbacklinksbot", operator: "seranking", feed: "ipverse-crawlers" },
+  { token: "yandexbot", operator: "yandex", feed: "ipverse-crawlers" },
+  { token: "facebookexternalhit", operator: "meta", feed: "ipverse-crawlers" },
+  { token: "meta-externalagent", operator: "meta", feed: "ipverse-crawlers" },
+  { token: "meta-externalfetcher", operator: "meta", feed: "ipverse-crawlers" },
   { token: "baiduspider", operator: "baidu" },
-  { token: "facebookexternalhit", operator: "meta" },
-  { token: "meta-externalagent", operator: "meta" },
   { token: "twitterbot", operator: "x" },
   { token: "semrushbot", operator: "semrush" },
-  { token: "claudebot", operator: "anthropic" },
   { token: "bytespider", operator: "bytedance" },
 ];
 
@@ -117,7 +126,7 @@ const FACTS = {
     ...NETWORK,
     values: NETWORK_SERVICES,
     meaning:
-      "services that operators publish for the network: `cdn`, `crawler`, `mail_sender`, `monitor`, `relay`, `resolver`, `webhook_sender`",
+      "services that operators publish for the network: `cdn`, `crawler`, `gateway`, `mail_sender`, `monitor`, `relay`, `resolver`, `webhook_sender`; and `proxy_seen`",
   },
   "ip.operator": {
     type: "text",

@@ -109,9 +109,19 @@ const LABELS = {
     name: "VPN",
     sets: "is_proxy",
   },
+  vpn_network: {
+    meaning: "a VPN provider runs several servers in the network, as `why` explains",
+    name: "VPN network",
+    sets: "is_proxy",
+  },
   public_proxy: {
     meaning: "an open proxy worked there",
     sets: "is_proxy",
+  },
+  proxy_network: { meaning: "bots use the network as a proxy, and nobody else uses it", sets: "is_proxy" },
+  proxy_seen: {
+    meaning:
+      "`include=network`: bots used addresses in the network as proxies, beside ordinary people; no verdict",
   },
   attacker: { meaning: "attacks came from the address", name: "reported attacker", sets: "is_abuser" },
   criminal_network: { meaning: "criminals run the network", sets: "is_abuser" },
@@ -126,12 +136,19 @@ const LABELS = {
     meaning: "privacy relay: many ordinary people share one address",
     name: "privacy relay",
   },
+  gateway: {
+    meaning: "`include=network`: corporate gateway: employees of its operator's customers come from it",
+    name: "corporate gateway",
+  },
   "public-resolver": { meaning: "guard: public DNS resolver" },
   "listed-resolver": { meaning: "guard: on a list of public DNS resolvers" },
   crawler: { meaning: "guard: search engine crawler" },
   cdn: { meaning: "guard: content delivery network" },
   "cdn-operator": { meaning: "guard: any network of a CDN operator" },
   "mail-sender": { meaning: "guard: servers of a mail provider" },
+  "crawler-network": {
+    meaning: "`include=network`: a crawler's operator uses the network, for crawlers and for other machines",
+  },
   monitor: { meaning: "guard: machines of a monitoring service" },
   "webhook-sender": { meaning: "guard: machines that send a service's webhooks" },
   special_use: { meaning: "reserved by a standard" },

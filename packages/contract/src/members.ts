@@ -20,8 +20,10 @@ export const NETWORK_KINDS = [
 export const NETWORK_SERVICES = [
   "cdn",
   "crawler",
+  "gateway",
   "mail_sender",
   "monitor",
+  "proxy_seen",
   "relay",
   "resolver",
   "webhook_sender",
@@ -117,6 +119,12 @@ export const EVIDENCE_ENTRY = {
       where: "email",
       docs: "the feed's weight, if feeds disagree ([policy for mail domains](mail-policy.md#where-lists-disagree))",
     },
+    provider: {
+      ...TEXT,
+      lookups: ["reputation"],
+      where: "VPNs, if known",
+      docs: "the VPN whose servers the entry names: `NordVPN`",
+    },
     why: {
       ...TEXT,
       where: "where applicable",
@@ -210,8 +218,9 @@ export const NETWORK = {
         type: "text",
         values: NETWORK_SERVICES,
       },
-      description: "Services that operators publish for the network. Later versions may add values.",
-      docs: "services that operators publish for the network: `cdn`, `crawler`, `mail_sender`, `monitor`, `relay`, `resolver`, `webhook_sender`; later versions may add values",
+      description:
+        "Services that operators publish for the network, and proxy_seen for proxies seen in it. Later versions may add values.",
+      docs: "services that operators publish for the network: `cdn`, `crawler`, `gateway` (corporate gateway), `mail_sender`, `monitor`, `relay`, `resolver`, `webhook_sender`; and `proxy_seen` if bots used addresses in it as proxies; later versions may add values",
     },
     operator: {
       ...TEXT,

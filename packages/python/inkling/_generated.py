@@ -198,8 +198,8 @@ class Network:
     kind: str
     # True if the operator declares that many people share one address
     shared: bool
-    # Services that operators publish for the network. Later versions may add values.
-    # Known: cdn, crawler, mail_sender, monitor, relay, resolver, webhook_sender.
+    # Services that operators publish for the network, and proxy_seen for proxies seen in it. Later versions may add values.
+    # Known: cdn, crawler, gateway, mail_sender, monitor, proxy_seen, relay, resolver, webhook_sender.
     services: Tuple[str, ...]
     # The autonomous system that announces the network
     asn: Optional[int] = None
@@ -239,6 +239,7 @@ class EvidenceEntry:
     id: Optional[str] = None
     did_you_mean: Optional[str] = None
     weight: Optional[float] = None
+    provider: Optional[str] = None
     why: Optional[str] = None
     network: Optional[str] = None
     domain: Optional[str] = None
@@ -257,6 +258,7 @@ class EvidenceEntry:
             id=it.get("id"),
             did_you_mean=it.get("did_you_mean"),
             weight=it.get("weight"),
+            provider=it.get("provider"),
             why=it.get("why"),
             network=it.get("network"),
             domain=it.get("domain"),

@@ -7,7 +7,7 @@ import type { AddressFlag, Prefix } from "@inkling/engine";
 export type Flag = AddressFlag;
 
 /** What a list states about its networks. policy/labels.ts defines how each label affects the answer. */
-export type Label = FlagLabel | "hosting" | "relay" | "anycast";
+export type Label = FlagLabel | "hosting" | "relay" | "anycast" | "gateway" | "proxy_seen";
 
 export type NetworkKind = (typeof NETWORK_KINDS)[number];
 
@@ -29,6 +29,7 @@ export type GuardKind =
   | "public-resolver"
   | "listed-resolver"
   | "crawler"
+  | "crawler-network"
   | "cdn"
   | "cdn-operator"
   | "mail-sender"
@@ -36,7 +37,15 @@ export type GuardKind =
   | "webhook-sender";
 
 /** What a network claim is about: a flag, a label or kind that is not a verdict, or a guard against flags. */
-export type NetworkSubject = Flag | "relay" | "hosting" | "anycast" | "guard" | "kind";
+export type NetworkSubject =
+  | Flag
+  | "relay"
+  | "hosting"
+  | "anycast"
+  | "gateway"
+  | "proxy_seen"
+  | "guard"
+  | "kind";
 
 /** A {@link GuardKind} if the subject is "guard"; a {@link NetworkKind} if it is "kind"; otherwise undefined. */
 export type NetworkLabel = Label | GuardKind | NetworkKind;
@@ -58,6 +67,10 @@ export interface NetworkClaims {
   readonly weight?: number;
   /** Who runs the networks, if the feed is published by their operator. */
   readonly operator?: string;
+  /** The VPN that uses the networks. */
+  readonly provider?: string;
+  /** For some networks: the rule by which they are claimed. */
+  readonly reasons?: ReadonlyMap<Prefix, string>;
   /** Feeds from which this feed copies entries. An entry that is in both feeds counts once. */
   readonly lineage?: readonly string[];
 }

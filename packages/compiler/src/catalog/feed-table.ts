@@ -163,7 +163,7 @@ function feedOf(own: OwnFeed, lineage: readonly string[]): Feed {
     ...(isDatabase ? DATABASE : TEXT),
     // A supplement adds to the decisions of other feeds. A location database works without other feeds.
     ...(!isPlaces && { supplement: true }),
-    ...(path !== undefined && { path }),
+    ...(path !== undefined && { paths: [path] }),
     ...(file !== undefined && { file }),
     ...source.fields,
     definition: digestOf([format, claims, path, operator, weight, lineage]),

@@ -15,6 +15,9 @@ export const EXTENSIONS = {
   "onionoo-json": "json",
   "monosans-json": "json",
   "gluetun-json": "json", // servers of a VPN operator, with their addresses
+  "avastel-csv": "txt", // rows of network;organization;confidence
+  "ipverse-bots": "json", // services, each with its networks
+  "signed-json": "json", // a JSON document on the first line, then its signature; paths name the networks
   "domain-json": "json", // an array of domains
   "fakefilter-text": "txt", // domains under "## provider" headings
   "fakefilter-json": "json", // data_version2.json: domain -> providers and hosts
@@ -32,10 +35,11 @@ export const EXTENSIONS = {
   "json-domains": "json", // any document; a path names the domains
   "relay-domains": "csv", // Inkling's own: rows of domain,service,source
   "nro-delegated": "txt", // pipe-separated delegations
-  "vpn-systems": "csv", // Inkling's own: rows of asn,operator,source
+  "operator-systems": "csv", // Inkling's own: rows of asn,operator,source
   "asn-lines": "txt", // a number such as AS45090 on each line; "#" starts a comment
   "asn-entities": "csv", // rows of ASN,Entity
   "as-metadata": "json", // ipverse: asn, metadata.category
+  "peeringdb-net": "json", // PeeringDB: data[].asn, info_type, info_types
   "asn-csv": "csv", // first and last address, number, organization
   mmdb: "mmdb",
 } as const;
@@ -134,8 +138,14 @@ export interface Feed {
    * `network.operator`.
    */
   readonly operator?: string;
+  /** The VPN whose servers the feed lists, as people write it: NordVPN. */
+  readonly provider?: string;
   /** What the feed claims about its networks. Set only for network feeds. */
   readonly label?: NetworkLabel;
+  /** What the feed claims about entries of which it is not sure. */
+  readonly doubtful?: { readonly subject: NetworkSubject; readonly label: NetworkLabel };
+  /** Autonomous systems whose networks the operator rents out, so that they are not its own. */
+  readonly rentedOut?: readonly number[];
   /** The weight of an operator's own feed. The policy's tables hold the weights of built-in feeds. */
   readonly weight?: number;
   /**
@@ -177,8 +187,8 @@ export interface Feed {
   readonly destroyOld?: true;
   /** Absolute path of a file on this machine. Each build reads the file, even if a mirror is configured. */
   readonly file?: string;
-  /** Path to the entries in a JSON document. */
-  readonly path?: string;
+  /** Paths to the entries in a JSON document. */
+  readonly paths?: readonly string[];
   /** Credentials that the publisher requires, for an operator's own feed. */
   readonly credentials?: readonly string[];
   /** Whether requests to the publisher may be sent without TLS. */

@@ -14,7 +14,7 @@ const PACKAGE = join(import.meta.dir, "../..");
 const FIXTURES = readdirSync(join(PACKAGE, "fixtures/feeds"));
 /** Feeds whose publishers have no permanent URL for them. */
 const MIRROR_ONLY = ["microsoft-geofeed"];
-const NETWORK_SETS = new Set<string>([...REPUTATION_FLAGS, "guard", "hosting", "anycast"]);
+const NETWORK_SETS = new Set<string>([...REPUTATION_FLAGS, "guard", "hosting", "anycast", "gateway"]);
 const DOMAIN_SETS = new Set(["disposable", "free", "popular", "shared", "copied"]);
 const rows = FEEDS.map((feed) => [feed.id, feed] as const);
 const seeded = rows.filter(([, feed]) => feed.seed !== undefined);
@@ -32,7 +32,8 @@ test("every feed sets what a segment is made of", () => {
 
 test("every flag, and every label that sets one, has a feed in this folder", () => {
   const labels = EVIDENCE_LABELS.filter((label) => flagOfLabel(label) !== undefined);
-  const stated = FEEDS.flatMap(({ sets, label }) => [sets, label]);
+  // The build itself claims VPN networks (network/vpn-networks.ts).
+  const stated = [...FEEDS.flatMap(({ sets, label }) => [sets, label]), "vpn_network"];
   expect([...REPUTATION_FLAGS, ...labels].filter((name) => !stated.some((one) => one === name))).toEqual([]);
 });
 
@@ -60,7 +61,9 @@ describe("each feed", () => {
       // The tests in pipeline/ cover databases and systems.
       if (!isNetworkFormat(format) && !isDomainFormat(format)) continue;
       const body = readFileSync(join(PACKAGE, "fixtures/feeds", name));
-      const parsed = isNetworkFormat(format) ? parseNetworks(format, body) : parseDomains(format, body);
+      const parsed = isNetworkFormat(format)
+        ? parseNetworks(format, body, feed.paths)
+        : parseDomains(format, body);
       const entries = "networks" in parsed ? parsed.networks.length : parsed.domains.size;
       expect([name, entries >= Math.min(1, feed.entries.least)]).toEqual([name, true]);
     }
@@ -83,9 +86,9 @@ describe("each feed", () => {
     ];
     for (const format of formats) {
       expect(EXTENSIONS[format]).toMatch(/^[a-z]+$/);
-      // read-copy.ts reads MMDB and vpn-systems files for these sets.
+      // read-copy.ts reads MMDB and operator-systems files for these sets.
       if (NETWORK_SETS.has(feed.sets))
-        expect(isNetworkFormat(format) || ["mmdb", "vpn-systems"].includes(format)).toBe(true);
+        expect(isNetworkFormat(format) || ["mmdb", "operator-systems"].includes(format)).toBe(true);
       else if (DOMAIN_SETS.has(feed.sets)) expect(isDomainFormat(format)).toBe(true);
       else if (feed.sets === "relay") expect(isDomainFormat(format) || isNetworkFormat(format)).toBe(true);
       else expect(isDomainFormat(format) || isNetworkFormat(format)).toBe(format === "geofeed-csv");
@@ -107,12 +110,14 @@ describe("each feed", () => {
   });
 });
 
-test.each(rows.filter(([, feed]) => feed.own !== undefined && feed.format !== "vpn-systems"))(
+test.each(rows.filter(([, feed]) => feed.own !== undefined && feed.format !== "operator-systems"))(
   "%s, a file of ours, can be read to the last row",
   (_id, feed) => {
     const body = readFileSync(join(PACKAGE, feed.own!));
     const format = feed.ownFormat ?? feed.format;
-    const parsed = isNetworkFormat(format) ? parseNetworks(format, body) : parseDomains(format, body);
+    const parsed = isNetworkFormat(format)
+      ? parseNetworks(format, body, feed.paths)
+      : parseDomains(format, body);
     expect(parsed.skippedCount).toBe(0);
     requireEntries(feed, "networks" in parsed ? parsed.networks.length : parsed.domains.size);
   },

@@ -167,6 +167,22 @@ const CRAWLERS: readonly Feed[] = [
   ),
 ];
 
+/** Lists of bots by service. Some services have all of their operator's networks, which anyone there can use. */
+const BOTS = {
+  sets: "guard",
+  format: "ipverse-bots",
+  doubtful: { subject: "guard", label: "crawler-network" },
+  homepage: "https://github.com/ipverse/bot-ip-blocks",
+  licence: "CC0-1.0",
+  cadenceHours: DAY,
+  age: AGE.allowList,
+  change: 0.5,
+  widest: { v4: 13, v6: 28 }, // Meta has a /14, and Yandex has a /29
+  maxBytes: 4 * MIB,
+} as const;
+const botsUrl = (name: string) =>
+  fixed(`https://raw.githubusercontent.com/ipverse/bot-ip-blocks/master/${name}.json`);
+
 /** Lists of networks that other lists report by mistake: open resolvers, and a CDN's networks. */
 const WARNING_LIST = {
   sets: "guard",
@@ -258,6 +274,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
     id: "akamai",
     operator: "akamai",
     label: "cdn-operator",
+    rentedOut: [63949], // Linode
     title: "MISP warning list: Akamai's networks",
     urls: fixed("https://raw.githubusercontent.com/MISP/misp-warninglists/main/lists/akamai/list.json"),
     widest: { v4: 10, v6: 24 },
@@ -295,6 +312,22 @@ export const GUARD_FEEDS: readonly Feed[] = [
     own: own("bingbot"),
   },
   ...CRAWLERS,
+  {
+    ...BOTS,
+    id: "ipverse-crawlers",
+    label: "crawler",
+    title: "ipverse: the networks of crawlers, by service",
+    urls: botsUrl("crawlers"),
+    entries: { least: 500, most: 20_000 },
+  },
+  {
+    ...BOTS,
+    id: "ipverse-monitoring",
+    label: "monitor",
+    title: "ipverse: the networks of monitoring services, by service",
+    urls: botsUrl("monitoring"),
+    entries: { least: 400, most: 20_000 },
+  },
   {
     ...MACHINES,
     id: "github-hooks",

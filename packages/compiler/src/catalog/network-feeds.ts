@@ -39,27 +39,99 @@ const X4BNET = {
   maxBytes: 16 * MIB,
 } as const;
 
-/**
- * Returns a row for the servers of a VPN operator. gluetun queries them every month or two. Most servers also use their
- * listed address for outgoing traffic.
- */
-const gluetun = (operator: string, title: string, file: string, least: number, most: number): Feed => ({
-  id: `${operator}-servers`,
+/** A VPN's servers, most of which also use their listed address for outgoing traffic. */
+const VPN_SERVERS = {
   sets: "is_proxy",
-  format: "gluetun-json",
-  title: `gluetun: the servers of ${title}`,
-  homepage: "https://github.com/qdm12/gluetun-servers",
-  urls: fixed(`https://raw.githubusercontent.com/qdm12/gluetun-servers/main/pkg/servers/${file}.json`),
-  licence: "MIT",
   cadenceHours: DAY,
   label: "vpn",
   age: AGE.vpnServers,
   change: 0.6,
   widest: ADDRESSES,
-  entries: { least, most },
   maxBytes: 64 * MIB,
   supplement: true,
+} as const;
+
+/** Returns a row for the list that a VPN's own program reads. */
+const ownServers = (
+  id: string,
+  provider: string,
+  urls: readonly string[],
+  paths: readonly string[],
+  [least, most]: readonly [number, number],
+): Feed => ({
+  ...VPN_SERVERS,
+  id: `${id}-list`,
+  provider,
+  format: "json-networks",
+  paths,
+  title: `${provider}: its servers`,
+  homepage: new URL(urls[0]!).origin,
+  urls: () => urls,
+  licence: "none stated; facts that the operator publishes for its own program",
+  entries: { least, most },
 });
+
+/** Lists of the VPNs that publish their servers. */
+const OWN_SERVERS: readonly Feed[] = [
+  ownServers(
+    "nordvpn",
+    "NordVPN",
+    ["https://api.nordvpn.com/v2/servers?limit=0"],
+    ["$.servers[*].station", "$.servers[*].station_ipv6", "$.servers[*].ips[*].ip.ip"],
+    [2_000, 60_000],
+  ),
+  ownServers(
+    "mullvad",
+    "Mullvad",
+    ["https://api.mullvad.net/www/relays/all/"],
+    ["$[*].ipv4_addr_in", "$[*].ipv6_addr_in"],
+    [300, 10_000],
+  ),
+  ownServers(
+    "ivpn",
+    "IVPN",
+    ["https://api.ivpn.net/v4/servers.json"],
+    ["$.wireguard[*].hosts[*].host", "$.openvpn[*].hosts[*].host"],
+    [40, 5_000],
+  ),
+  ownServers(
+    "airvpn",
+    "AirVPN",
+    ["https://airvpn.org/api/status/"],
+    [4, 6].flatMap((family) => [1, 2, 3, 4].map((entry) => `$.servers[*].ip_v${family}_in${entry}`)),
+    [300, 20_000],
+  ),
+  {
+    ...ownServers(
+      "pia",
+      "Private Internet Access",
+      [7, 6].map((version) => `https://serverlist.piaservers.net/vpninfo/servers/v${version}`),
+      ["$.regions[*].servers.*[*].ip"],
+      [300, 30_000],
+    ),
+    format: "signed-json",
+  },
+];
+
+const GLUETUN = ["qdm12/gluetun-servers/main/pkg/servers", "passteque/gluetun-servers/main/pkg/servers"];
+
+/** Returns a row for the servers of a VPN that gluetun queries every month or two. gluetun moved in May 2026. */
+const gluetun = (id: string, provider: string, least: number, most: number, file = id): Feed => ({
+  ...VPN_SERVERS,
+  id: `${id}-servers`,
+  provider,
+  format: "gluetun-json",
+  title: `gluetun: the servers of ${provider}`,
+  homepage: "https://github.com/qdm12/gluetun-servers",
+  urls: () =>
+    GLUETUN.map((place) => `https://raw.githubusercontent.com/${place}/${encodeURIComponent(file)}.json`),
+  licence: "MIT",
+  ...(OWN_SERVERS.some((feed) => feed.id === `${id}-list`) && { lineage: [`${id}-list`] }),
+  entries: { least, most },
+});
+
+/** Gateways through which a company's employees use the internet. */
+const GATEWAYS = { sets: "gateway", label: "gateway", widest: { v4: 14, v6: 29 } } as const;
 
 const SPAMHAUS = {
   sets: "is_abuser",
@@ -142,7 +214,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     ...OURS,
     id: "vpn-systems",
     sets: "is_proxy",
-    format: "vpn-systems",
+    format: "operator-systems",
     title: "Inkling: autonomous systems of VPN operators; the feed asn has their networks",
     homepage: "docs/feeds.md",
     label: "vpn",
@@ -151,13 +223,46 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     own: "data/vpn-systems.csv",
     supplement: true,
   },
-  gluetun("cyberghost", "CyberGhost", "cyberghost", 500, 30_000),
-  gluetun("expressvpn", "ExpressVPN", "expressvpn", 150, 10_000),
-  gluetun("mullvad", "Mullvad", "mullvad", 300, 10_000),
-  gluetun("nordvpn", "NordVPN", "nordvpn", 2_000, 60_000),
-  gluetun("pia", "Private Internet Access", "private%20internet%20access", 300, 30_000),
-  gluetun("protonvpn", "Proton VPN", "protonvpn", 300, 60_000),
-  gluetun("surfshark", "Surfshark", "surfshark", 200, 20_000),
+  gluetun("airvpn", "AirVPN", 400, 20_000),
+  gluetun("azirevpn", "AzireVPN", 20, 5_000),
+  gluetun("cryptostorm", "Cryptostorm", 10, 5_000),
+  gluetun("cyberghost", "CyberGhost", 500, 30_000),
+  gluetun("expressvpn", "ExpressVPN", 150, 10_000),
+  gluetun("fastestvpn", "FastestVPN", 25, 3_000),
+  gluetun("giganews", "Giganews", 25, 3_000),
+  gluetun("ivpn", "IVPN", 50, 5_000),
+  gluetun("mullvad", "Mullvad", 300, 10_000),
+  gluetun("nordvpn", "NordVPN", 2_000, 60_000),
+  gluetun("pia", "Private Internet Access", 300, 50_000, "private internet access"),
+  gluetun("privado", "PrivadoVPN", 50, 5_000),
+  gluetun("privatevpn", "PrivateVPN", 40, 5_000),
+  gluetun("protonvpn", "Proton VPN", 300, 60_000),
+  gluetun("purevpn", "PureVPN", 80, 10_000),
+  gluetun("surfshark", "Surfshark", 200, 20_000),
+  gluetun("vpnsecure", "VPNSecure", 20, 3_000),
+  gluetun("vpn-unlimited", "VPN Unlimited", 120, 10_000, "vpn unlimited"),
+  gluetun("windscribe", "Windscribe", 400, 20_000),
+  ...OWN_SERVERS,
+  {
+    id: "avastel-8days",
+    sets: "is_proxy",
+    format: "avastel-csv",
+    title: "Avastel: networks that bots used as proxies in the last eight days, with a confidence",
+    homepage: "https://github.com/antoinevastel/avastel-bot-ips-lists",
+    urls: fixed(
+      "https://raw.githubusercontent.com/antoinevastel/avastel-bot-ips-lists/master/avastel-proxy-bot-ips-blocklist-8days.txt",
+    ),
+    licence: "MIT",
+    cadenceHours: DAY,
+    label: "proxy_network",
+    doubtful: { subject: "proxy_seen", label: "proxy_seen" },
+    age: AGE.attackers, // the list covers eight days, and such networks are leased by the month
+    change: ANY_CHANGE,
+    widest: { v4: 20, v6: 48 }, // the widest networks were /22s in August 2026
+    entries: { least: 50, most: 10_000 },
+    maxBytes: 4 * MIB,
+    supplement: true,
+  },
   {
     id: "monosans-proxies",
     sets: "is_proxy",
@@ -191,6 +296,33 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     // The publisher's own file has one row per city. After the rows had been merged by network, 13,745 remained.
     entries: { least: 4_000, most: 1_500_000 },
     maxBytes: 128 * MIB,
+  },
+  {
+    ...OURS,
+    ...GATEWAYS,
+    id: "gateway-systems",
+    format: "operator-systems",
+    title: "Inkling: autonomous systems of corporate gateways; the feed asn has their networks",
+    homepage: "docs/own-lists.md#corporate-gateways",
+    entries: { least: 5, most: 200 },
+    own: "data/gateway-systems.csv",
+    supplement: true,
+  },
+  {
+    ...GATEWAYS,
+    id: "zscaler",
+    operator: "zscaler",
+    format: "json-networks",
+    paths: ["$['zscaler.net'].*.*[*].range"],
+    title: "Zscaler: the networks that its customers' employees come from",
+    homepage: "https://config.zscaler.com/zscaler.net/cenr",
+    urls: fixed("https://config.zscaler.com/api/zscaler.net/cenr/json"),
+    licence: "none stated; facts that the operator publishes for this use",
+    cadenceHours: DAY,
+    age: AGE.allowList,
+    change: 0.5,
+    entries: { least: 30, most: 5_000 },
+    maxBytes: 4 * MIB,
   },
   {
     id: "ipsum-3",

@@ -88,6 +88,27 @@ const ANYCAST = {
 
 export const OPT_IN_FEEDS: readonly Feed[] = [
   {
+    id: "peeringdb-net",
+    sets: "kind",
+    format: "peeringdb-net",
+    title: "PeeringDB: the type that operators choose for their networks",
+    homepage: "https://www.peeringdb.com/",
+    urls: fixed("https://www.peeringdb.com/api/net?fields=asn,info_type,info_types"),
+    licence: "PeeringDB's acceptable use policy",
+    cadenceHours: 7 * DAY,
+    systems: { weight: 3 }, // the operator's own statement, but many hosting companies choose "Cable/DSL/ISP"
+    age: AGE.places,
+    change: 0.5,
+    entries: { least: 5_000, most: 200_000 },
+    maxBytes: 64 * MIB,
+    supplement: true,
+    optIn: {
+      why: "licence",
+      terms:
+        "PeeringDB's acceptable use policy binds you (https://www.peeringdb.com/aup): it allows operating networks and research, so check whether it covers your use.",
+    },
+  },
+  {
     ...MAXMIND,
     id: "geoip2-city",
     sets: "geolocation",

@@ -13,7 +13,7 @@ const FIXTURES = join(import.meta.dir, "../../fixtures/feeds");
 /** Returns the services that the ranges in the feed's sample have. */
 function servicesOf(id: string, file: string): (string | undefined)[] {
   const feed = FEEDS.find((row) => row.id === id)!;
-  const { networks } = parseNetworks(feed.format, readFileSync(join(FIXTURES, file)));
+  const { networks } = parseNetworks(feed.format, readFileSync(join(FIXTURES, file)), feed.paths);
   const label = feed.label as GuardKind;
   const { lists } = publishedRanges([{ feed: id, subject: "guard", label, networks }]);
   return [...new Set(lists.flat().map((published) => SERVICE_RULES[published.label]?.service))];
@@ -28,5 +28,6 @@ describe("published machines", () => {
     ["pingdom-monitors-v6", "pingdom-monitors-v6.txt", "monitor"],
     ["uptimerobot-monitors", "uptimerobot-monitors.txt", "monitor"],
     ["googlebot", "googlebot.json", "crawler"],
+    ["zscaler", "zscaler.json", "gateway"],
   ])("%s", (id, file, service) => expect(servicesOf(id, file)).toEqual([service]));
 });

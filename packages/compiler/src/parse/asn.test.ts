@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { formatIp, formatPrefix, IpAddress } from "@inkling/engine";
 import { writeMmdb } from "../../test/mmdb-writer.ts";
 import { type AsnNetworks, networksOfSystems, readAsnCsv, readAsnMmdb } from "./asn.ts";
-import { parseVpnSystems } from "./own-lists.ts";
+import { parseOperatorSystems } from "./own-lists.ts";
 
 const SAMPLE = readFileSync(join(import.meta.dir, "../../fixtures/feeds/asn.csv"));
 const csv = (...lines: string[]) => readAsnCsv([Buffer.from(lines.map((line) => `${line}\n`).join(""))]);
@@ -114,10 +114,10 @@ describe("systems of VPN operators", () => {
   });
   test("the list of ours can be read, and a wrong row is named", () => {
     const own = readFileSync(join(import.meta.dir, "../../data/vpn-systems.csv"));
-    expect(parseVpnSystems(own).size).toBeGreaterThan(10);
+    expect(parseOperatorSystems(own).size).toBeGreaterThan(10);
     const read = (...rows: string[]) =>
-      parseVpnSystems(Buffer.from(["asn,operator,source", ...rows].join("\n")));
-    expect([...read("136787,A,https://x.org")]).toEqual([136787]);
+      parseOperatorSystems(Buffer.from(["asn,operator,source", ...rows].join("\n")));
+    expect([...read("136787,A B (A Holding),https://x.org")]).toEqual([[136787, "A B"]]);
     expect(() => read("136787,A,https://x.org", "136787,B,https://x.org")).toThrow("line 3");
     expect(() => read("AS1,A,https://x.org")).toThrow("line 2");
     expect(() => read("1,A,http://x.org")).toThrow("https://");

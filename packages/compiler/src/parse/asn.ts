@@ -74,7 +74,10 @@ function cleanName(name: string): string {
 }
 
 /** Returns the networks that these systems announce. */
-export function networksOfSystems(source: AsnNetworks, systems: ReadonlySet<number>): Prefix[] {
+export function networksOfSystems(
+  source: AsnNetworks,
+  systems: { readonly has: (asn: number) => boolean },
+): Prefix[] {
   const isOf = source.systems.map(({ asn }) => systems.has(asn));
   const networks: Prefix[] = [];
   for (const family of [4, 6] as const) {

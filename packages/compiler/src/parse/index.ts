@@ -4,6 +4,7 @@
 import { FeedError, type Format } from "../catalog/feed.ts";
 import { parseDshieldBlock, parseIpRangeCsv, parseNetworkLines } from "./address-ranges.ts";
 import { parseGeofeed } from "./geofeed.ts";
+import { type NetworkGroup, parseAvastel, parseIpverseBots } from "./grouped-networks.ts";
 import {
   parseAbuseipdb,
   parseDomainJson,
@@ -18,6 +19,7 @@ import {
   parseMonosans,
   parseOnionoo,
   parsePrefixJson,
+  parseSignedJson,
 } from "./json-formats.ts";
 import {
   parseDomainLines,
@@ -31,12 +33,16 @@ import { parseExitNetworks, parseRelayDomains } from "./own-lists.ts";
 export type { StatedPlace, StatedPlaces } from "./geofeed.ts";
 export { type Delegation, parseNroDelegated } from "./nro-delegated.ts";
 
-/** The networks of a feed and, if the feed is a geofeed, their places and lines. */
-export type ParsedNetworks = ReturnType<typeof parseIpLines> & Partial<ReturnType<typeof parseGeofeed>>;
+/**
+ * The networks of a feed. If the feed is a geofeed, their places and lines. If the entries differ in what they mean, the
+ * same networks in groups.
+ */
+export type ParsedNetworks = ReturnType<typeof parseIpLines> &
+  Partial<ReturnType<typeof parseGeofeed>> & { readonly groups?: readonly NetworkGroup[] };
 export type ParsedDomains = ReturnType<typeof parseDomainLines>;
 
-/** @param path path to the entries in the file, if the format has one */
-type Parse<Parsed> = (body: Uint8Array, path: string) => Parsed;
+/** @param paths paths to the entries in the file, if the format has them */
+type Parse<Parsed> = (body: Uint8Array, paths: readonly string[]) => Parsed;
 
 const NETWORK_PARSERS: { readonly [F in Format]?: Parse<ParsedNetworks> } = {
   "ip-lines": parseIpLines,
@@ -47,6 +53,9 @@ const NETWORK_PARSERS: { readonly [F in Format]?: Parse<ParsedNetworks> } = {
   "onionoo-json": parseOnionoo,
   "monosans-json": parseMonosans,
   "gluetun-json": parseGluetun,
+  "avastel-csv": parseAvastel,
+  "ipverse-bots": parseIpverseBots,
+  "signed-json": parseSignedJson,
   "abuseipdb-json": parseAbuseipdb,
   "ip-range-csv": parseIpRangeCsv,
   "dshield-block": parseDshieldBlock,
@@ -74,15 +83,23 @@ export const isNetworkFormat = (format: Format): boolean => NETWORK_PARSERS[form
 export const isDomainFormat = (format: Format): boolean => DOMAIN_PARSERS[format] !== undefined;
 
 /** @throws FeedError if the body is invalid, or the format does not contain networks */
-export function parseNetworks(format: Format, body: Uint8Array, path = "$"): ParsedNetworks {
+export function parseNetworks(
+  format: Format,
+  body: Uint8Array,
+  paths: readonly string[] = ["$"],
+): ParsedNetworks {
   const parse = NETWORK_PARSERS[format];
   if (parse === undefined) throw new FeedError(`${format} is not a network format`);
-  return parse(body, path);
+  return parse(body, paths);
 }
 
 /** @throws FeedError if the body is invalid, or the format does not contain domains */
-export function parseDomains(format: Format, body: Uint8Array, path = "$"): ParsedDomains {
+export function parseDomains(
+  format: Format,
+  body: Uint8Array,
+  paths: readonly string[] = ["$"],
+): ParsedDomains {
   const parse = DOMAIN_PARSERS[format];
   if (parse === undefined) throw new FeedError(`${format} is not a domain format`);
-  return parse(body, path);
+  return parse(body, paths);
 }

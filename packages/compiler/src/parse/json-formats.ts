@@ -16,7 +16,7 @@ import { toService } from "./line-formats.ts";
 import { NetworkList } from "./network-list.ts";
 import { type EntryList, jsonParser, newerOf, unixTime } from "./parser.ts";
 import type { Tally } from "./tally.ts";
-import { findDate } from "./text.ts";
+import { findDate, readText } from "./text.ts";
 
 const texts = z.array(z.string());
 
@@ -74,19 +74,26 @@ export const parseMispJson = jsonParser(NetworkList, warningList, readWarningLis
 /** A MISP warning list of domains. */
 export const parseMispDomains = jsonParser(DomainList, warningList, readWarningList);
 
-/** Calls `use` with each text that the operator's path leads to. @throws FeedError if the path leads to nothing */
+/**
+ * Calls `use` with each text that the paths lead to. If there are several paths, some may lead to nothing, such as those
+ * to a server's IPv6 address.
+ * @throws FeedError if no path leads to anything
+ */
 function selectTexts(
   document: unknown,
-  path: string,
+  paths: readonly string[],
   use: (text: string, number: number) => void,
   tally: Tally,
 ) {
-  const found = selectJson(document, parseJsonPath(path) ?? []);
-  if (found.length === 0) throw new FeedError(`has nothing at ${path}`);
-  for (const [index, value] of found.entries()) {
-    if (typeof value === "string") use(value.trim(), index + 1);
-    else tally.fail(index + 1, `is not text at ${path}`);
-  }
+  const found = paths.map((path) => selectJson(document, parseJsonPath(path) ?? []));
+  if (found.every((values) => values.length === 0)) throw new FeedError(`has nothing at ${paths.join(", ")}`);
+  for (const [i, values] of found.entries())
+    for (const [index, value] of values.entries()) {
+      if (paths.length > 1 && (value === null || value === ""))
+        tally.pass(index + 1, `is empty at ${paths[i]}`);
+      else if (typeof value === "string") use(value.trim(), index + 1);
+      else tally.fail(index + 1, `is not text at ${paths[i]}`);
+    }
   return undefined;
 }
 
@@ -96,20 +103,27 @@ function selectTexts(
  */
 const MAX_OWN_VALUES = 4_000_000;
 
-/** @param path a path that json-path.ts can parse */
-export const parseJsonNetworks = (body: Uint8Array, path: string) =>
+/** @param paths paths that json-path.ts can parse */
+export const parseJsonNetworks = (body: Uint8Array, paths: readonly string[]) =>
   jsonParser(
     NetworkList,
     z.unknown(),
-    (file, list) => selectTexts(file, path, (text, number) => addNetworks(list, number, text), list.tally),
+    (file, list) => selectTexts(file, paths, (text, number) => addNetworks(list, number, text), list.tally),
     MAX_OWN_VALUES,
   )(body);
 
-export const parseJsonDomains = (body: Uint8Array, path: string) =>
+/** Private Internet Access signs its list, and puts the signature after the first line. */
+export function parseSignedJson(body: Uint8Array, paths: readonly string[]) {
+  const end = readText(body).includes("\n") ? body.indexOf(0x0a) : -1;
+  if (end < 0) throw new FeedError("is truncated: the signature after the first line is missing");
+  return parseJsonNetworks(body.subarray(0, end), paths);
+}
+
+export const parseJsonDomains = (body: Uint8Array, paths: readonly string[]) =>
   jsonParser(
     DomainList,
     z.unknown(),
-    (file, list) => selectTexts(file, path, (text, number) => list.add(number, text), list.tally),
+    (file, list) => selectTexts(file, paths, (text, number) => list.add(number, text), list.tally),
     MAX_OWN_VALUES,
   )(body);
 

@@ -24,13 +24,17 @@ export function parseRelayDomains(body: Uint8Array) {
   return requireAll(parsed(list));
 }
 
-/** Reads data/vpn-systems.csv: numbers of autonomous systems. @throws FeedError naming the first invalid line */
-export function parseVpnSystems(body: Uint8Array): ReadonlySet<number> {
-  const systems = new Set<number>();
-  forEachEntry(body, ["asn", "operator", "source"], ([asn], line) => {
+/**
+ * Reads data/vpn-systems.csv and similar files: the operator of each autonomous system, by number. A company through
+ * which the operator holds the system is in parentheses, and not part of the result.
+ * @throws FeedError naming the first invalid line
+ */
+export function parseOperatorSystems(body: Uint8Array): ReadonlyMap<number, string> {
+  const systems = new Map<number, string>();
+  forEachEntry(body, ["asn", "operator", "source"], ([asn, operator], line) => {
     if (!/^[1-9][0-9]{0,9}$/.test(asn) || systems.has(Number(asn)))
       throw new FeedError(`line ${line} is not an AS number, or repeats one`);
-    systems.add(Number(asn));
+    systems.set(Number(asn), operator.replace(/ \(.*/, ""));
   });
   return systems;
 }

@@ -16,6 +16,8 @@ test.each<[file: string, format: Format, kinds: object]>([
   ["bad-asn-list.csv", "asn-entities", { 64496: "hosting", 64497: "hosting" }],
   // The systems with null, or with a category of a later version, get no kind.
   ["as-metadata.json", "as-metadata", { 64496: "isp", 64497: "education" }],
+  // An NSP can be of any kind, and the last operator chose two kinds.
+  ["peeringdb-net.json", "peeringdb-net", { 64496: "isp", 64497: "hosting" }],
 ])("the sample %s", (file, format, kinds) => {
   const parsed = parseSystemKinds(format, readFileSync(join(FIXTURES, file)), "hosting");
   expect<object>(Object.fromEntries(parsed.kinds)).toEqual(kinds);
@@ -49,6 +51,12 @@ describe("refused", () => {
       "as-metadata",
       '[{"asn":64496,"metadata":{"category":"isp"}},{"asn":',
       /is not JSON, or is truncated/,
+    ],
+    [
+      "an error",
+      "peeringdb-net",
+      '{"meta":{"error":"rate limit"}}',
+      /does not have the expected form at data/,
     ],
     ["no list", "as-metadata", '{"asn":64496}', /does not have the expected form/],
     ["a number of a system that cannot be", "as-metadata", '[{"asn":-1,"metadata":null}]', /at 0\.asn/],

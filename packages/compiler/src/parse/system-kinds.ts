@@ -4,9 +4,10 @@
 // in   asn-lines: AS45090 per line, with a comment after "#"
 //      asn-entities: a header ASN,Entity, then rows; some are repeated
 //      as-metadata: records with `asn` and `metadata.category`
+//      peeringdb-net: `data`, records with `asn`, and the types that the operator chose in `info_types` or `info_type`
 // out  the kind of each system by its number; unknown categories are ignored
 // err  FeedError if the file has another format, or was cut short
-// src  https://github.com/ipverse/as-metadata (category), read in November 2026
+// src  https://github.com/ipverse/as-metadata (category), https://www.peeringdb.com/apidocs/ (net), read in November 2026
 
 import { z } from "zod";
 import type { NetworkKind } from "../catalog/claims.ts";
@@ -34,9 +35,26 @@ const RECORDS = z.array(
   }),
 );
 
-export function isSystemFormat(format: Format): boolean {
-  return format === "asn-lines" || format === "asn-entities" || format === "as-metadata";
-}
+/** The other types, such as NSP, can be any kind of network. */
+const TYPES: Readonly<Record<string, NetworkKind>> = {
+  "Cable/DSL/ISP": "isp",
+  Content: "hosting",
+  Enterprise: "business",
+  "Educational/Research": "education",
+  Government: "government",
+};
+const NETS = z.object({
+  data: z.array(
+    z.object({
+      asn: z.number().int().min(0).max(MAX_ASN),
+      info_type: z.string().nullish(),
+      info_types: z.array(z.string()).nullish(),
+    }),
+  ),
+});
+
+const FORMATS: ReadonlySet<Format> = new Set(["asn-lines", "asn-entities", "as-metadata", "peeringdb-net"]);
+export const isSystemFormat = (format: Format): boolean => FORMATS.has(format);
 
 /** @param kind the kind of all systems, if the format does not state kinds. @throws FeedError */
 export function parseSystemKinds(
@@ -45,6 +63,7 @@ export function parseSystemKinds(
   kind: NetworkKind | undefined,
 ): SystemKinds {
   if (format === "as-metadata") return parseMetadata(body);
+  if (format === "peeringdb-net") return parsePeeringdb(body);
   if (kind === undefined) throw new Error(`${format} has no kind: its row in the feed table lacks it`);
   const isTable = format === "asn-entities";
   const pattern = isTable ? /^"?(\d{1,10})"?\s*,/ : /^AS(\d{1,10})\b/i;
@@ -77,6 +96,17 @@ function parseMetadata(body: Uint8Array): SystemKinds {
   for (const { asn, metadata } of readJson(readText(body), RECORDS)) {
     const kind = CATEGORIES[metadata?.category ?? ""];
     if (kind !== undefined && asn > 0) kinds.set(asn, kind);
+  }
+  return { kinds, skipped: [], skippedCount: 0 };
+}
+
+/** An operator that chose types of two kinds states no kind. */
+function parsePeeringdb(body: Uint8Array): SystemKinds {
+  const kinds = new Map<number, NetworkKind>();
+  for (const { asn, info_type, info_types } of readJson(readText(body), NETS).data) {
+    const types = info_types?.length ? info_types : [info_type ?? ""];
+    const [kind, ...others] = new Set(types.map((type) => TYPES[type]));
+    if (kind !== undefined && others.length === 0 && asn > 0) kinds.set(asn, kind);
   }
   return { kinds, skipped: [], skippedCount: 0 };
 }

@@ -12,10 +12,12 @@ export function isLoaded({ report }: LoadedFeed): boolean {
 
 /**
  * Returns whether a feed belongs to a segment. The `sets` of both network and domain feeds can be `relay`, so the
- * format decides. Geofeeds and anycast networks contribute places, whatever else they contribute.
+ * format decides. Geofeeds and anycast networks contribute places, and doubtful entries contribute services, whatever
+ * else the feed contributes.
  */
 export function belongsTo(kind: SegmentKind, { feed }: LoadedFeed): boolean {
   const { deciding, other } = FEED_SETS[kind];
+  if (kind === "network" && feed.doubtful !== undefined) return true;
   if (kind === "geo" && (feed.format === "geofeed-csv" || isAnycast(feed.label))) return true;
   if (feed.sets === "relay") return (kind === "email") === isDomainFormat(feed.format) && kind !== "geo";
   return deciding.includes(feed.sets) || other.includes(feed.sets);

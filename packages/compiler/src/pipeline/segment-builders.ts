@@ -1,18 +1,21 @@
 // segment-builders.ts: builds the sections of a segment from the segment's loaded feeds.
 
-import { formatPrefix, type Release, type SegmentKind } from "@inkling/engine";
+import { formatPrefix, type Prefix, type Release, type SegmentKind } from "@inkling/engine";
 import type { DomainClaims, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
-import { PLACE_PREFERENCE } from "../catalog/feeds.ts";
+import type { Feed } from "../catalog/feed.ts";
+import { FEEDS, PLACE_PREFERENCE } from "../catalog/feeds.ts";
 import type { OperatorFeed } from "../geo/operator-places.ts";
 import { preferPlaces } from "../geo/place-preference.ts";
 import { kindsOfNetworks } from "../network/kinds.ts";
-import { networksOfSystems } from "../parse/asn.ts";
+import { vpnNetworks } from "../network/vpn-networks.ts";
+import { type AsnNetworks, networksOfSystems } from "../parse/asn.ts";
 import { completePlace } from "../place/complete-place.ts";
 import { encodePlace } from "../place/encode-place.ts";
 import { domainEvidence } from "../policy/domain-evidence.ts";
 import { judgeDomains } from "../policy/email.ts";
 import { isAnycast } from "../policy/guards.ts";
 import { judgeNetworks } from "../policy/reputation.ts";
+import { withoutNetworks } from "../policy/without-networks.ts";
 import { emailSections } from "../segments/email-table.ts";
 import { geoTable } from "../segments/geo-table.ts";
 import { networkTable } from "../segments/network-table.ts";
@@ -24,6 +27,9 @@ import { flaggedBy } from "../validate/release-gate.ts";
 import type { BuildEvent } from "./events.ts";
 import type { LoadedFeed } from "./load.ts";
 import { overruledLines } from "./overruled.ts";
+
+/** The feed whose limit also applies to the systems that the build finds. */
+const VPN_SYSTEMS = "vpn-systems";
 
 type Emit = (event: BuildEvent) => void;
 
@@ -101,26 +107,61 @@ export function collectGarbage(): void {
 }
 
 function makeReputation(parts: readonly LoadedFeed[], { emit }: Effects): Made {
-  const claims = parts.flatMap((loaded): readonly NetworkClaims[] => loaded.content().networks ?? []);
   const asns = parts.flatMap((loaded) => loaded.content().asns ?? [])[0];
-  for (const { feed, content } of parts) {
-    const { systems } = content();
-    if (asns === undefined || systems === undefined) continue;
-    const announced = networksOfSystems(asns, systems);
-    const isTooWide = isTooWideFor(feed);
-    const networks = announced.filter((network) => !isTooWide(network));
-    claims.push({ feed: feed.id, networks, subject: feed.sets as NetworkSubject, label: feed.label! });
-    const [example, ...others] = announced.filter(isTooWide);
-    if (example === undefined) continue;
-    const more = others.length > 0 ? ` and ${others.length} more` : "";
-    emit({
-      type: "note",
-      text: `${feed.id}: left out networks wider than its limit: ${formatPrefix(example)}${more}`,
-    });
+  const claims = claimsOf(parts, asns, emit);
+  if (asns !== undefined) {
+    const kinds = parts.flatMap((loaded) => loaded.content().kinds ?? []);
+    claims.push(
+      ...vpnNetworks(claims, asns, kinds, isTooWideFor(FEEDS.find(({ id }) => id === VPN_SYSTEMS)!)),
+    );
   }
   const judged = judgeNetworks(claims);
   for (const text of overruledLines(judged.evidence)) emit({ type: "note", text });
   return { sections: reputationSections(judged), flagged: flaggedBy(judged) };
+}
+
+/**
+ * Returns what feeds claim about networks. Feeds of systems claim the networks that their systems announce. An operator
+ * does not claim the networks that it rents out.
+ */
+function claimsOf(parts: readonly LoadedFeed[], asns: AsnNetworks | undefined, emit: Emit): NetworkClaims[] {
+  return parts.flatMap(({ feed, content }): readonly NetworkClaims[] => {
+    const { networks = [], systems } = content();
+    if (asns === undefined) return networks;
+    if (systems !== undefined) return systemClaims(feed, systems, asns, emit);
+    if (feed.rentedOut === undefined) return networks;
+    const rented = networksOfSystems(asns, new Set(feed.rentedOut));
+    return networks.map((claims) => ({ ...claims, networks: withoutNetworks(claims.networks, rented) }));
+  });
+}
+
+/** Returns one claim for each operator: its name is that of a VPN, or of the service that the networks have. */
+function systemClaims(
+  feed: Feed,
+  systems: ReadonlyMap<number, string>,
+  asns: AsnNetworks,
+  emit: Emit,
+): NetworkClaims[] {
+  const isTooWide = isTooWideFor(feed);
+  const tooWide: Prefix[] = [];
+  const subject = feed.sets as NetworkSubject;
+  const claims = [...new Set(systems.values())].map((operator): NetworkClaims => {
+    const announced = networksOfSystems(asns, { has: (asn) => systems.get(asn) === operator });
+    tooWide.push(...announced.filter(isTooWide));
+    return {
+      ...{ feed: feed.id, subject, label: feed.label! },
+      ...(subject === "is_proxy" ? { provider: operator } : { operator }),
+      networks: announced.filter((network) => !isTooWide(network)),
+    };
+  });
+  const [example, ...others] = tooWide;
+  if (example === undefined) return claims;
+  const more = others.length > 0 ? ` and ${others.length} more` : "";
+  emit({
+    type: "note",
+    text: `${feed.id}: left out networks wider than its limit: ${formatPrefix(example)}${more}`,
+  });
+  return claims;
 }
 
 function makeEmail(parts: readonly LoadedFeed[], { emit, drawWord }: Effects): Made {
@@ -137,7 +178,7 @@ function makeNetwork(parts: readonly LoadedFeed[], { emit }: Effects): Made {
   const contents = parts.map((loaded) => ({ id: loaded.feed.id, ...loaded.content() }));
   // There is always such a content, because this segment is built only if a feed of autonomous systems is loaded.
   const { id, asns } = contents.find((content) => content.asns !== undefined)!;
-  const claims = contents.flatMap(({ networks }): readonly NetworkClaims[] => networks ?? []);
+  const claims = claimsOf(parts, asns, emit);
   const kinds = contents.flatMap((content) => content.kinds ?? []);
   const { sections, ranges, records } = networkTable(id, asns!, claims, kinds);
   emit({

@@ -15,7 +15,8 @@ export interface EvidenceEntry {
   readonly effect: "sets" | "removes" | "label";
   /** Empty for the effect "label". */
   readonly flags: readonly Flag[];
-  /** The rule that widened the entry or prevented its effect. */
+  readonly provider?: string | undefined;
+  /** The rule that made or widened the entry, or prevented its effect. */
   readonly why?: string;
 }
 
@@ -31,6 +32,8 @@ export interface EvidenceText {
   readonly members?: readonly string[];
   /** The entry's weight, if it took part in a vote. */
   readonly weight?: number;
+  /** The VPN, in ASCII. */
+  readonly provider?: string | undefined;
   /** ASCII text. */
   readonly why?: string;
   /** Prefix length in bits, number of labels, or one of the engine's SPAN_… constants. */

@@ -22,12 +22,17 @@ interface LabelRule {
 export const LABELS: Readonly<Record<Label, LabelRule>> = {
   tor_exit: {},
   vpn: {},
+  vpn_network: {},
   public_proxy: {},
+  proxy_network: {},
   attacker: { traffic: true },
   criminal_network: {},
   botnet_c2: {},
   // Data centres also contain sites' own servers, crawlers and office gateways.
   hosting: {},
+  gateway: {},
+  // Ordinary people use the same addresses.
+  proxy_seen: {},
   // This label only affects places.
   anycast: {},
   // Many ordinary people share one address, and the operator itself refuses abusers.

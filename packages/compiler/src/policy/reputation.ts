@@ -120,9 +120,9 @@ class Verdicts {
     const smallest = parts.map((part) => covers[present[part.index]!]!.at(-1)!);
     return this.evidenceLists.add(smallest.map((span) => span.id).join(), () =>
       parts.map(({ index, effect, flags, why }, i) => {
-        const { feed, label } = this.sources[present[index]!]!;
+        const { feed, label, provider } = this.sources[present[index]!]!;
         const rules = [why, smallest[i]!.why].filter((rule) => rule !== undefined);
-        const entry = { feed, label, network: smallest[i]!.network, effect, flags };
+        const entry = { feed, label, network: smallest[i]!.network, effect, flags, provider };
         return rules.length === 0 ? entry : { ...entry, why: rules.join("; ") };
       }),
     );
@@ -130,13 +130,13 @@ class Verdicts {
 }
 
 /**
- * Returns rows for each feed and label, sorted by name. Individual addresses come before networks, and special use
+ * Returns rows for each feed, label and provider, sorted by name. Individual addresses come before networks, and special use
  * comes last.
  */
 function listed(claims: readonly NetworkClaims[]): Listed[] {
   const byName = new Map<string, NetworkClaims[]>();
   for (const claim of claims) {
-    const name = `${claim.feed} ${claim.label}`;
+    const name = `${claim.feed} ${claim.label} ${claim.provider ?? ""}`;
     byName.set(name, [...(byName.get(name) ?? []), claim]);
   }
   const rows = [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
@@ -144,12 +144,17 @@ function listed(claims: readonly NetworkClaims[]): Listed[] {
   return [...rows.flatMap(bySize), { source: SPECIAL_USE_SOURCE, networks: special }];
 }
 
-/** @param claims the claims of one feed under one label */
+/** @param claims the claims of one feed under one label, about one provider */
 function bySize(claims: readonly NetworkClaims[]): Listed[] {
   const networks = claims.flatMap((claim) => claim.networks);
   const claim = claims[0]!;
   const widened = claim.subject === "is_abuser" ? widen(networks) : [];
-  const rows = (of: readonly Prefix[]): Network[] => of.map((network) => ({ network }));
+  const whyOf = (network: Prefix) => claims.map(({ reasons }) => reasons?.get(network)).find(Boolean);
+  const rows = (of: readonly Prefix[]): Network[] =>
+    of.map((network) => {
+      const why = whyOf(network);
+      return { network, ...(why !== undefined && { why }) };
+    });
   const wider = networks.filter((network) => !isHost(network));
   const isYielding = (network: Prefix) => claim.subject === "guard" && yieldsToExact(network);
   return [

@@ -20,7 +20,7 @@ import { LABELS, QUORUM, weightOfList } from "./labels.ts";
 import { independentWeight, type WeightedList } from "./lineage.ts";
 
 /** A set of networks that all have the same effect: those of a feed under one label, or the special-use networks. */
-export interface Source extends Pick<EvidenceEntry, "feed" | "label">, WeightedList {
+export interface Source extends Pick<EvidenceEntry, "feed" | "label" | "provider">, WeightedList {
   /** Bit of the flag that the source sets, or 0 for none. */
   readonly adds: number;
   /** Bits of the flags that the source removes. */
@@ -85,11 +85,11 @@ export const SPECIAL_USE_NETWORKS = SPECIAL_USE.map((row) => row.prefix);
  * @param yields true for networks of a guard that are wider than {@link EXACT_GUARD_BITS}
  */
 export function sourceOf(
-  { feed, subject, label, lineage, weight = weightOfList(feed) }: NetworkClaims,
+  { feed, subject, label, lineage, provider, weight = weightOfList(feed) }: NetworkClaims,
   wide: boolean,
   yields = false,
 ): Source {
-  const source = { ...NO_EFFECT, feed, label, wide };
+  const source = { ...NO_EFFECT, feed, label, provider, wide };
   if (subject === "guard") {
     const rule = GUARD_KINDS[label as GuardKind];
     const takes = rule.takes ?? 0;

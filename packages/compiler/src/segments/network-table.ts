@@ -149,7 +149,7 @@ class Facts {
           kind && "kind",
           shared && "shared",
           service && "services",
-          service && one.operator !== undefined && "operator",
+          one.operator !== undefined && "operator",
         ];
         return {
           feed: one.feed,

@@ -40,8 +40,8 @@ function evidenceSections({ v4, v6, lists }: EvidenceRanges): SectionData[] {
   ];
 }
 
-function withSpan({ feed, label, network, effect, flags, why }: EvidenceEntry) {
-  return { feed, label, effect, ...(flags.length > 0 && { flags }), ...(why && { why }), span: network.bits };
+function withSpan({ flags, network, ...entry }: EvidenceEntry) {
+  return { ...entry, ...(flags.length > 0 && { flags }), span: network.bits };
 }
 
 function withValues(

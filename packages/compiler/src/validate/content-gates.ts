@@ -17,6 +17,7 @@ const DOCUMENTS: ReadonlySet<Format> = new Set([
   "gluetun-json",
   "abuseipdb-json",
   "as-metadata",
+  "peeringdb-net",
   "prefix-json",
   "fastly-json",
   "github-meta",
@@ -25,6 +26,8 @@ const DOCUMENTS: ReadonlySet<Format> = new Set([
   "fakefilter-json",
   "misp-domains",
   "json-networks",
+  "ipverse-bots",
+  "signed-json",
   "json-domains",
 ]);
 /**

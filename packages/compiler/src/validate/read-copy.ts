@@ -7,6 +7,7 @@ import type {
   DomainSubject,
   KindClaims,
   NetworkClaims,
+  NetworkLabel,
   NetworkSubject,
 } from "../catalog/claims.ts";
 import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
@@ -16,6 +17,7 @@ import { CountrySource, GeoSource } from "../geo/place-source.ts";
 import { registeredFromList } from "../geo/registered-countries.ts";
 import { readAnonymous } from "../parse/anonymous-ip.ts";
 import { type AsnNetworks, readAsnCsv, readAsnMmdb } from "../parse/asn.ts";
+import type { NetworkGroup } from "../parse/grouped-networks.ts";
 import {
   isDomainFormat,
   isNetworkFormat,
@@ -25,7 +27,7 @@ import {
   type StatedPlaces,
 } from "../parse/index.ts";
 import { isSpecialUse } from "../parse/network-list.ts";
-import { parseVpnSystems } from "../parse/own-lists.ts";
+import { parseOperatorSystems } from "../parse/own-lists.ts";
 import { isSystemFormat, parseSystemKinds } from "../parse/system-kinds.ts";
 import type { Skipped, Skips } from "../parse/tally.ts";
 import {
@@ -48,8 +50,8 @@ export interface Content {
   readonly stated?: StatedPlaces;
   readonly registered?: RegisteredCountries;
   readonly asns?: AsnNetworks;
-  /** Numbers of the systems whose networks the list claims. */
-  readonly systems?: ReadonlySet<number>;
+  /** The systems whose networks the list claims, by number, with the operator of each. */
+  readonly systems?: ReadonlyMap<number, string>;
   /** What a list states about autonomous systems. */
   readonly kinds?: KindClaims;
 }
@@ -130,8 +132,8 @@ export function readContent(feed: Feed, copy: FeedCopy): Read {
     const rows = parseNroDelegated(onlyFile(copy));
     return { content: { registered: registeredFromList(rows) }, entries: rows.length };
   }
-  if (format === "vpn-systems") {
-    const systems = parseVpnSystems(onlyFile(copy));
+  if (format === "operator-systems") {
+    const systems = parseOperatorSystems(onlyFile(copy));
     return { content: { systems }, entries: systems.size };
   }
   const files = copy.files.map((file) => file.bytes);
@@ -153,22 +155,21 @@ export function readContent(feed: Feed, copy: FeedCopy): Read {
 }
 
 function readNetworks(feed: Feed, format: Format, body: Uint8Array): Read {
-  const { networks, stated, lineOf, special, publishedAt, copyright, ...left } = parseNetworks(
+  const { networks, groups, stated, lineOf, special, publishedAt, copyright, ...left } = parseNetworks(
     format,
     body,
-    feed.path,
+    feed.paths,
   );
   requireNarrow(feed, networks, left.skipped);
   const { label } = feed;
   if (label === undefined && stated === undefined)
     throw new Error(`${feed.id}: its row in the feed table has no label`);
-  const subject = feed.sets as NetworkSubject;
   const isOwn = feed.definition !== undefined;
   const own = isOwn && stated && lineOf ? checkOwnGeofeed(stated, lineOf) : undefined;
   const idle = own?.wrong ?? unflaggableNetworks(feed, networks).length;
   return {
     content: {
-      ...(label && { networks: [{ ...claimed(feed), subject, label, networks }] }),
+      ...(label && { networks: claimsOf(feed, label, groups ?? [{ isDoubtful: false, networks }]) }),
       // Lookups of special-use addresses are refused.
       ...(stated && { stated: own?.stated ?? placesWhere(stated, (network) => !isSpecialUse(network)) }),
     },
@@ -180,16 +181,28 @@ function readNetworks(feed: Feed, format: Format, body: Uint8Array): Read {
   };
 }
 
+/** Returns one claim for each group. A feed that has a label for doubtful entries claims it for them. */
+function claimsOf(feed: Feed, label: NetworkLabel, groups: readonly NetworkGroup[]): NetworkClaims[] {
+  const sure = { subject: feed.sets as NetworkSubject, label };
+  return groups.map(({ isDoubtful, networks, operator }) => ({
+    ...claimed(feed),
+    ...(isDoubtful && feed.doubtful !== undefined ? feed.doubtful : sure),
+    ...(operator !== undefined && { operator }),
+    networks,
+  }));
+}
+
 /** Returns the members that every claim copies from its feed's row. */
-const claimed = ({ id, lineage = [], weight, operator }: Feed) => ({
+const claimed = ({ id, lineage = [], weight, operator, provider }: Feed) => ({
   feed: id,
   lineage,
+  ...(provider !== undefined && { provider }),
   ...(weight !== undefined && { weight }),
   ...(operator !== undefined && { operator }),
 });
 
 function readDomains(feed: Feed, format: Format, body: Uint8Array): Read {
-  const { domains, findFirst, publishedAt, ...left } = parseDomains(format, body, feed.path);
+  const { domains, findFirst, publishedAt, ...left } = parseDomains(format, body, feed.paths);
   const claims = { ...claimed(feed), subject: feed.sets as DomainSubject, domains };
   const unflaggable = unflaggableDomains(feed, domains.keys());
   const first = findFirst(unflaggable);

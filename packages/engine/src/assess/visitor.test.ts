@@ -23,6 +23,9 @@ const GOOGLE: Partial<VisitorAnswers> = {
   reputation: { ...NO_FLAGS, is_tor_exit: true },
   network: { kind: "hosting", shared: false, services: ["crawler"], operator: "google" },
 };
+const META: Partial<VisitorAnswers> = {
+  network: { kind: "hosting", shared: false, services: [], operator: "meta" },
+};
 const RELAY: EmailVerdict = {
   valid: true,
   disposable: false,
@@ -55,7 +58,9 @@ describe("facts", () => {
     ["a crawler from its operator's ranges", "Mozilla/5.0 (compatible; Googlebot/2.1)", {}, "verified"],
     ["one from another operator's", "Mozilla/5.0 (compatible; GPTBot/1.0)", {}, "forged"],
     ["one whose ranges the release lacks", "GPTBot/1.0", { hasFeed: () => false }, "unverifiable"],
-    ["one whose operator publishes none", "YandexBot/3.0", {}, "unverifiable"],
+    ["one whose operator publishes none", "Bytespider", {}, "unverifiable"],
+    ["one from any of its operator's networks", "facebookexternalhit/1.1", META, "unverifiable"],
+    ["one from none of its operator's networks", "facebookexternalhit/1.1", {}, "forged"],
     ["one without data about networks", "GPTBot", { network: undefined }, "unverifiable"],
     ["a person", "Mozilla/5.0 (X11; Linux x86_64)", {}, undefined],
   ];

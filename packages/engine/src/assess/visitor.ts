@@ -328,11 +328,8 @@ function setAddress(
   for (const flag of REPUTATION_FLAGS) facts[FACT_INDEX[flagFact(flag)]] = reputation[flag];
   const claim = claimedCrawler(input.user_agent);
   if (claim !== undefined) {
-    const isPublished = network?.operator === claim.operator && network.services.includes("crawler");
-    const isKnown = network && claim.feed !== undefined && hasFeed(claim.feed);
-    const check: CrawlerCheck = isPublished ? "verified" : isKnown ? "forged" : "unverifiable";
     facts[FACT_INDEX["ip.crawler"]] = claim.operator;
-    facts[FACT_INDEX["ip.crawler_check"]] = check;
+    facts[FACT_INDEX["ip.crawler_check"]] = checkCrawler(claim, network, hasFeed);
   }
   if (network === undefined) return;
   facts[FACT_INDEX["ip.kind"]] = network.kind;
@@ -341,6 +338,17 @@ function setAddress(
   facts[FACT_INDEX["ip.operator"]] = network.operator;
   facts[FACT_INDEX["ip.asn"]] = network.asn;
   facts[FACT_INDEX["ip.organization"]] = network.organization;
+}
+
+/** Some operators publish only all of their networks. An address there proves nothing, but one elsewhere is forged. */
+function checkCrawler(
+  { operator, feed }: (typeof CRAWLERS)[number],
+  network: VisitorAnswers["network"],
+  hasFeed: VisitorAnswers["hasFeed"],
+): CrawlerCheck {
+  if (network?.operator === operator)
+    return network.services.includes("crawler") ? "verified" : "unverifiable";
+  return network !== undefined && feed !== undefined && hasFeed(feed) ? "forged" : "unverifiable";
 }
 
 function claimedCrawler(userAgent: string | undefined): (typeof CRAWLERS)[number] | undefined {

@@ -27,10 +27,10 @@ export const FEED_SETS: Readonly<
   geo: { deciding: ["geolocation", "registered_country"], other: ["network", "anycast"] },
   reputation: {
     deciding: REPUTATION_FLAGS,
-    other: ["hosting", "relay", "guard", "network"],
+    other: ["hosting", "relay", "guard", "network", "kind"],
   },
   email: { deciding: ["disposable"], other: ["free", "relay", "popular", "shared", "copied"] },
-  network: { deciding: ["network"], other: ["hosting", "relay", "guard", "kind"] },
+  network: { deciding: ["network"], other: ["hosting", "relay", "gateway", "guard", "kind"] },
 };
 
 /** Returns the answers that a segment contains. */
