@@ -59,7 +59,7 @@ export interface Location {
  */
 export function lookups(release: LoadedRelease) {
   const answerer = new Answerer();
-  const source = { release, overrides: Overrides.NONE, now: 0, mode: "up" } as const;
+  const source = { release, overrides: Overrides.NONE, now: 0, allowMissing: true } as const;
   const decoder = new TextDecoder();
   const ask = <T>(lookup: "reputation" | "geolocate", address: IpAddress, include: number): T | undefined => {
     if (answerer.readAddress(formatIp(address)) !== undefined) return undefined;

@@ -39,7 +39,7 @@ interface Sample {
 
 export function measureDecisions({ mode, release }: Build): TruthRow[] {
   const answerer = new Answerer();
-  const source = { release, overrides: Overrides.NONE, now: Date.now(), mode: "up" } as const;
+  const source = { release, overrides: Overrides.NONE, now: Date.now(), allowMissing: true } as const;
   const actionOf = (visitor: Visitor): Action | undefined => {
     const input = readDecisionInput({ event: "sign_up", ...visitor }, DEFAULT_RULESET.schema);
     if (!("event" in input)) return undefined;

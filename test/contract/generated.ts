@@ -19,7 +19,7 @@ import {
 } from "./rows.ts";
 
 const server = (random: Random) =>
-  random.pick(["full", "full", "full", "full", "full", "full", "serve", "up"] as const);
+  random.pick(["full", "full", "full", "full", "full", "full", "partial", "lenient"] as const);
 
 function damaged(text: string, random: Random): string {
   const at = random.below(text.length + 1);

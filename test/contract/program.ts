@@ -23,12 +23,12 @@ export function startProgram(
   {
     now,
     dataDir,
-    mode,
+    allowMissing,
     trustedProxies,
   }: {
     now: number;
     dataDir: string;
-    mode: "serve" | "up";
+    allowMissing: boolean;
     trustedProxies: readonly string[];
   },
 ): Program {
@@ -36,7 +36,7 @@ export function startProgram(
   const noBuild = `if (process.argv.includes("${PROCESS_FLAG}compiler")) process.exit(1);\n`;
   writeFileSync(preload, stoppedClock(now) + noBuild);
   const [port, adminPort] = [freePort(), freePort()];
-  const child = Bun.spawn([executable, mode], {
+  const child = Bun.spawn([executable, "serve"], {
     cwd: dataDir,
     env: {
       PATH: process.env.PATH,
@@ -47,6 +47,7 @@ export function startProgram(
       INKLING_TRUSTED_PROXIES: trustedProxies.join(","),
       INKLING_DNS_SERVERS: "127.0.0.1:9",
       INKLING_OFFLINE: "1",
+      INKLING_ALLOW_MISSING: allowMissing ? "1" : "0",
       INKLING_WORKERS: "2",
       INKLING_SUPABASE_HOOK_SECRET: HOOK_SECRET,
       INKLING_LOG_LEVEL: "error",

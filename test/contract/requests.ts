@@ -71,7 +71,7 @@ function addresses(): Request[] {
     ...METHODS.map((method) => withMethod(method, `${path}/81.2.69.142`)),
     ...FORWARDED.flatMap((list) => [
       get(`${path}/me`, { headers: [`X-Forwarded-For: ${list}`] }),
-      get(`${path}/me`, { headers: [`X-Forwarded-For: ${list}`], server: "serve" }),
+      get(`${path}/me`, { headers: [`X-Forwarded-For: ${list}`], server: "partial" }),
       get(`${path}/81.2.69.142`, { headers: [`X-Forwarded-For: ${list}`], key: "elsewhere" }),
     ]),
     get(`${path}/81.2.69.142`, { headers: ["X-Forwarded-For: 127.0.0.9"], key: "here" }),
@@ -188,7 +188,7 @@ function keys(): Request[] {
       anonymous(`${target}?api_key=x`),
       anonymous(target, { headers: ["X-Api-Key: $token:live"] }),
       ...times(5, () => get(target, { key: "slow", server: "full" })),
-      ...times(4, () => get(target, { key: "spent", server: "up" })),
+      ...times(4, () => get(target, { key: "spent", server: "lenient" })),
       ...times(6, () => get(target, { key: "daily" })),
       get(target, { key: "limited" }),
       withMethod("HEAD", target, { key: "limited" }),
@@ -251,7 +251,7 @@ function sandbox(page: string): Request[] {
     post(MAIL, mails.map((mail) => JSON.stringify(mail)).join("\n"), lines),
     post(REP, addresses.map((address) => JSON.stringify(address)).join("\n"), lines),
     get(`${GEO}/192.0.2.1`, { ...sent, server: "empty" }),
-    get(`${MAIL}/jane@disposable.example`, { ...sent, server: "serve" }),
+    get(`${MAIL}/jane@disposable.example`, { ...sent, server: "partial" }),
     get(`${GEO}/192.0.2.1`, { key: "sandboxEmail" }),
   ];
 }

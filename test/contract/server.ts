@@ -1,7 +1,9 @@
 // server.ts: the servers of the contract test, in a separate process with a stopped clock.
 //
-// full     complete data, overrides, X-Forwarded-For trusted from 127.0.0.0/8 serve    data without is_proxy and with
-// incomplete is_tor_exit, mode serve, no trusted proxies up       the same data, mode up empty    no release
+// full     complete data, overrides, X-Forwarded-For trusted from 127.0.0.0/8
+// partial  data without is_proxy and with incomplete is_tor_exit, no trusted proxies
+// lenient  the same data, with INKLING_ALLOW_MISSING
+// empty    no release
 
 import {
   cpSync,
@@ -21,7 +23,7 @@ import { until } from "../harness/until.ts";
 import { contractFeeds } from "./feeds.ts";
 import { HOOK_SECRET, type Program, startProgram } from "./program.ts";
 
-export const SERVERS = ["full", "serve", "up", "empty"] as const;
+export const SERVERS = ["full", "partial", "lenient", "empty"] as const;
 export type ServerName = (typeof SERVERS)[number];
 
 export interface Started {
@@ -119,7 +121,7 @@ async function main(folder: string, executable?: string): Promise<Started> {
   const tokens: Record<string, string> = {};
   async function start(
     dataDir: string,
-    mode: "serve" | "up",
+    allowMissing: boolean,
     trustedProxies: readonly string[],
     overrides: readonly object[],
   ): Promise<number> {
@@ -139,7 +141,7 @@ async function main(folder: string, executable?: string): Promise<Started> {
       ports = await startServer({
         ...testServerOptions(dataDir),
         version: manifest.version,
-        mode,
+        allowMissing,
         rate: 1000,
         burst: 2000,
         trustedProxies,
@@ -148,7 +150,7 @@ async function main(folder: string, executable?: string): Promise<Started> {
         writeLog: (lines) => void (lines.includes("request-failed") && process.stderr.write(lines)),
       });
     } else {
-      const program = startProgram(executable, { now: NOW, dataDir, mode, trustedProxies });
+      const program = startProgram(executable, { now: NOW, dataDir, allowMissing, trustedProxies });
       programs.push(program);
       ports = program;
       await until(async () => {
@@ -169,13 +171,13 @@ async function main(folder: string, executable?: string): Promise<Started> {
   }
 
   const full = await compile("full", []);
-  const partial = await compile("serve", PARTIAL);
-  cpSync(partial, join(folder, "up"), { recursive: true });
+  const partial = await compile("partial", PARTIAL);
+  cpSync(partial, join(folder, "lenient"), { recursive: true });
   const ports = {
-    full: await start(full, "serve", ["127.0.0.0/8", "10.0.0.0/8"], OVERRIDES),
-    serve: await start(partial, "serve", [], []),
-    up: await start(join(folder, "up"), "up", [], []),
-    empty: await start(join(folder, "empty"), "serve", [], []),
+    full: await start(full, false, ["127.0.0.0/8", "10.0.0.0/8"], OVERRIDES),
+    partial: await start(partial, false, [], []),
+    lenient: await start(join(folder, "lenient"), true, [], []),
+    empty: await start(join(folder, "empty"), false, [], []),
   };
   return { ports, tokens };
 }

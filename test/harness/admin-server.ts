@@ -64,7 +64,7 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
     rulesetCache: { current: NO_RULESET, refresh: async () => {} },
     status: {
       version: "0.0.0",
-      mode: "serve" as const,
+      allowMissing: false,
       releases: { current: undefined, refused: undefined, since: undefined },
       keyring: { state: { loaded: true, keys: 0, checkedAt: 0, failures: 0, lastError: undefined } },
     },

@@ -57,7 +57,7 @@ export function testOptions<T>(
   let today = used;
   const options: AppOptions = {
     version: "0.0.0",
-    mode: "serve",
+    allowMissing: false,
     releases: { current: undefined, refused: undefined, since: NOON },
     keyring: {
       state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },

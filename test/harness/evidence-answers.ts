@@ -46,7 +46,7 @@ export function reputation(release: LoadedRelease, at: IpAddress): Answer {
 }
 
 export function email(release: LoadedRelease, text: string): Answer {
-  const source: AnswerSource = { release, overrides: Overrides.NONE, now: 0, mode: "serve" };
+  const source: AnswerSource = { release, overrides: Overrides.NONE, now: 0, allowMissing: false };
   return read(bodyOf(answerer.answerEmail(text, source, true) as ComposedAnswer));
 }
 

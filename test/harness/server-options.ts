@@ -15,7 +15,6 @@ export function testServerOptions(dataDir: string): ServerOptions {
     rate: 0,
     burst: 1,
     logLevel: "error",
-    mode: "serve",
     version: "0.0.0",
   };
 }

@@ -14,8 +14,6 @@ import { until } from "./until.ts";
 export interface ServerProgramOptions {
   /** A folder with a release. The default is a new folder with small release 1. */
   readonly dataDir?: string;
-  /** `up` also answers if a flag has no data. The default is `serve`. */
-  readonly command?: "serve" | "up";
   /** An API key with all scopes. */
   readonly token?: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -41,13 +39,7 @@ export class ServerProgram extends Program {
   private readonly workerCount: number;
 
   constructor(options: ServerProgramOptions = {}) {
-    const {
-      env = {},
-      program = process.execPath,
-      prefix = [],
-      command = "serve",
-      host = "127.0.0.1",
-    } = options;
+    const { env = {}, program = process.execPath, prefix = [], host = "127.0.0.1" } = options;
     const { token = freshToken(), dataDir = temporaryFolder() } = options;
     if (options.dataDir === undefined) smallRelease(dataDir, 1);
     const settings = {
@@ -61,7 +53,7 @@ export class ServerProgram extends Program {
       INKLING_LOG_LEVEL: "info",
       ...env,
     };
-    super([...prefix, program, ...BUN_FLAGS, MAIN, command], {
+    super([...prefix, program, ...BUN_FLAGS, MAIN, "serve"], {
       cwd: dataDir,
       env: { PATH: process.env.PATH, ...settings },
     });

@@ -20,8 +20,8 @@ export const DATA_EVENTS = {
   },
   "answers-missing": {
     about: "updates",
-    levels: ["error"],
-    help: "`inkling serve` has no data for the answers in `missing` and returns 503. Run `inkling data status`.",
+    levels: ["info"],
+    help: "The server has no data for the answers in `missing` and returns 503. Run `inkling data status`.",
   },
   "feed-updated-again": {
     about: "updates",

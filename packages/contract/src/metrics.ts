@@ -292,8 +292,8 @@ export const METRICS = {
   },
   inkling_build_info: {
     type: "gauge",
-    labels: ["version", "mode"],
-    help: "Version and mode of this server: always 1.",
+    labels: ["version"],
+    help: "Version of this server: always 1.",
   },
   process_cpu_seconds_total: {
     type: "counter",

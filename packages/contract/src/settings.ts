@@ -126,6 +126,13 @@ export const SETTINGS = {
     docs: "`1`: never fetch from publishers.",
     readBy: ["builder"],
   },
+  allowMissing: {
+    type: "yes or no",
+    default: false,
+    help: "answer lookups although data of a flag is missing; the Inkling-Data-State header lists what is missing",
+    docs: "`1`: a lookup whose data is incomplete returns an answer without it instead of 503 `DATA_NOT_LOADED`. `Inkling-Data-State` lists what is missing.",
+    readBy: ["primary", "worker"],
+  },
   channel: {
     type: "channel",
     help: "channel that servers take releases from, and builders publish to: folder, http(s)://host/path or s3://bucket/prefix; #name for a channel other than stable",

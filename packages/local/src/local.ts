@@ -289,7 +289,7 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
       return [lookup, readDataState(headers)];
     });
     return {
-      answers: { release, overrides: Overrides.NONE, now: 0, mode: this.#options.mode },
+      answers: { release, overrides: Overrides.NONE, now: 0, allowMissing: this.#options.allowMissing },
       data: Object.fromEntries(data),
     };
   }

@@ -26,10 +26,10 @@ export interface LocalOptions<P extends OnUnavailable = OnUnavailable> {
   /** The variables for an S3 bucket, AWS_ACCESS_KEY_ID and others. Usually `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /**
-   * With "serve", the default, a lookup with missing data fails with DATA_NOT_LOADED. With "up", it returns an answer,
-   * and `data.missing` names the missing data.
+   * By default, a lookup with missing data fails with DATA_NOT_LOADED. With `true`, it returns an answer from the
+   * available data, and `data.missing` lists the missing data.
    */
-  readonly mode?: "serve" | "up";
+  readonly allowMissing?: boolean;
   /** What a lookup does if there is no answer, as in @inkling/client. */
   readonly onUnavailable?: P;
   /**

@@ -17,7 +17,7 @@ export interface SourceOptions {
 
 export interface ReadLocalOptions<P extends OnUnavailable> {
   readonly source: SourceOptions;
-  readonly mode: "serve" | "up";
+  readonly allowMissing: boolean;
   readonly onUnavailable: P;
   readonly require: readonly DataName[];
 }
@@ -29,7 +29,7 @@ const LOCAL_OPTIONS: Readonly<Record<keyof LocalOptions, true>> = {
   channelKey: true,
   ruleset: true,
   env: true,
-  mode: true,
+  allowMissing: true,
   onUnavailable: true,
   require: true,
   onRelease: true,
@@ -39,11 +39,11 @@ const LOCAL_OPTIONS: Readonly<Record<keyof LocalOptions, true>> = {
 /** @throws TypeError */
 export function readOptions<P extends OnUnavailable>(options: LocalOptions<P>): ReadLocalOptions<P> {
   refuseUnknown(options, LOCAL_OPTIONS, "of createLocal", wrong);
-  const { data, env = {}, mode = "serve", onUnavailable = "throw" as P } = options;
+  const { data, env = {}, allowMissing = false, onUnavailable = "throw" as P } = options;
   if (typeof data !== "string" || data === "") throw wrong("data", "must be the path of a data folder");
   if (options.ruleset !== undefined && typeof options.ruleset !== "string")
     throw wrong("ruleset", "must be the text of a ruleset");
-  if (mode !== "serve" && mode !== "up") throw wrong("mode", 'must be "serve" or "up"');
+  if (typeof allowMissing !== "boolean") throw wrong("allowMissing", "must be true or false");
   if (!ON_UNAVAILABLE.includes(onUnavailable))
     throw wrong("onUnavailable", 'must be "throw", "allow" or "deny"');
   return {
@@ -53,7 +53,7 @@ export function readOptions<P extends OnUnavailable>(options: LocalOptions<P>): 
       isRulesetFollowed: options.channel !== undefined && options.ruleset === undefined,
       env: Object.fromEntries(S3_VARIABLES.map((name) => [name, env[name]])),
     },
-    mode,
+    allowMissing,
     onUnavailable,
     require: readRequire(options.require ?? [], Object.values(DATA_OF).flat()),
   };

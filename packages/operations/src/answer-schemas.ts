@@ -178,7 +178,9 @@ export const dataAges = z
 export const status = z
   .strictObject({
     version: text,
-    mode: z.enum(["up", "serve"]),
+    allow_missing: z.boolean().meta({
+      description: "Does the server answer lookups whose data is incomplete (INKLING_ALLOW_MISSING)?",
+    }),
     release: z
       .strictObject({
         id: release.shape.id,
@@ -207,7 +209,9 @@ export type Status = z.infer<typeof status>;
 export const health = z.strictObject({ status: z.literal("alive") }).meta({ id: "Health" });
 export const ready = z
   .strictObject({
-    status: z.literal("ready"),
+    status: z.enum(["ready", "starting"]).meta({
+      description: "starting: lists that reputation needs have never been fetched, so its lookups return 503",
+    }),
     warnings: z
       .array(text)
       .optional()

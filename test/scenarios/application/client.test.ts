@@ -48,9 +48,8 @@ async function startServer(): Promise<void> {
   }
   await store.close();
   server = new ServerProgram({
-    command: "up",
     dataDir,
-    env: { INKLING_RATE: "1000", INKLING_BURST: "1000", INKLING_WORKERS: "1" },
+    env: { INKLING_ALLOW_MISSING: "1", INKLING_RATE: "1000", INKLING_BURST: "1000", INKLING_WORKERS: "1" },
   });
   await server.ready();
   url = `http://127.0.0.1:${server.port}`;

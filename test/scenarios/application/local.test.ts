@@ -126,7 +126,7 @@ afterAll(() => {
 });
 
 /** Returns recorded lookups of one value on a server without overrides, with their responses. */
-function recorded(server: "serve" | "up"): { request: LocalRequest; status: number; body: string }[] {
+function recorded(server: "partial" | "lenient"): { request: LocalRequest; status: number; body: string }[] {
   const text = brotliDecompressSync(readFileSync(RECORDED)).toString().trimEnd();
   const seen = new Set<string>();
   return text.split("\n").flatMap((line) => {
@@ -172,34 +172,37 @@ test.concurrent("has types, which the README's examples use", async () => {
 });
 
 describe.each(RUNTIMES)("on %s", (_, runtime) => {
-  test.concurrent.each(["serve", "up"] as const)("answers as the recorded server: mode %s", async (mode) => {
-    const all = recorded(mode);
-    const withAnswer = all.filter(({ status }) => status === 200);
-    expect(withAnswer.length).toBeGreaterThan(50);
-    const options = { data: join(contract, mode), mode };
-    const requests = all.map(({ request }) => request);
-    const found = (await new Application(runtime, "answers", {
-      options,
-      requests,
-    }).end()) as never as Answered;
-    const wanted = all.map(({ status, body }) => {
-      if (status === 200) return body;
-      return status === 404 ? null : { code: JSON.parse(body).code, status };
-    });
-    const plain = <T>(it: T | Failure) => (isFailure(it) ? { code: it.code, status: it.status } : it);
-    expect(found.bytes.map(plain)).toEqual(wanted);
-    const objects = wanted.map((it) => (typeof it === "string" ? JSON.parse(it) : it));
-    expect(found.objects.map(plain)).toEqual(objects);
-    for (const lookup of ["geolocate", "reputation", "email"] as const) {
-      const isOf = (i: number) =>
-        all[i]!.request.lookup === lookup && Object.keys(all[i]!.request.extras).length === 0;
-      expect(found.many[lookup].map(plain)).toEqual(wanted.filter((_, i) => isOf(i)));
-      const batch = found.batch[lookup].map((it) => ("data" in it ? it.answer : plain(it)));
-      expect(batch).toEqual(objects.filter((_, i) => isOf(i)));
-    }
-    expect(found.data.version).toBe(found.release.slice(-12));
-    expect(found.stopped).toBe("enough after 1");
-  });
+  test.concurrent.each(["partial", "lenient"] as const)(
+    "answers as the recorded server: %s",
+    async (server) => {
+      const all = recorded(server);
+      const withAnswer = all.filter(({ status }) => status === 200);
+      expect(withAnswer.length).toBeGreaterThan(50);
+      const options = { data: join(contract, server), allowMissing: server === "lenient" };
+      const requests = all.map(({ request }) => request);
+      const found = (await new Application(runtime, "answers", {
+        options,
+        requests,
+      }).end()) as never as Answered;
+      const wanted = all.map(({ status, body }) => {
+        if (status === 200) return body;
+        return status === 404 ? null : { code: JSON.parse(body).code, status };
+      });
+      const plain = <T>(it: T | Failure) => (isFailure(it) ? { code: it.code, status: it.status } : it);
+      expect(found.bytes.map(plain)).toEqual(wanted);
+      const objects = wanted.map((it) => (typeof it === "string" ? JSON.parse(it) : it));
+      expect(found.objects.map(plain)).toEqual(objects);
+      for (const lookup of ["geolocate", "reputation", "email"] as const) {
+        const isOf = (i: number) =>
+          all[i]!.request.lookup === lookup && Object.keys(all[i]!.request.extras).length === 0;
+        expect(found.many[lookup].map(plain)).toEqual(wanted.filter((_, i) => isOf(i)));
+        const batch = found.batch[lookup].map((it) => ("data" in it ? it.answer : plain(it)));
+        expect(batch).toEqual(objects.filter((_, i) => isOf(i)));
+      }
+      expect(found.data.version).toBe(found.release.slice(-12));
+      expect(found.stopped).toBe("enough after 1");
+    },
+  );
 
   test.concurrent("takes new releases under load, refuses a damaged one, closes and ends", async () => {
     const data = temporaryFolder();
@@ -407,7 +410,7 @@ describe.each(RUNTIMES)("on %s", (_, runtime) => {
       [{ data: "x", channel: "https://x", channelKey: "short" }, /43 characters/],
       [{ data: "x", channelKey: "short" }, /set `channel` as well/],
       [{ data: "x", channel: "s3://bucket", channelKey: key }, /needs credentials/],
-      [{ data: "x", mode: "down" }, /mode must be/],
+      [{ data: "x", allowMissing: "yes" }, /allowMissing must be/],
     ];
     const app = new Application(runtime, "fails", { all: all.map(([options]) => options) });
     const found = (await app.end()) as unknown as { message: string }[];

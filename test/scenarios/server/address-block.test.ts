@@ -33,13 +33,16 @@ const override = {
   verdict: true,
 } as never;
 const SOURCES: readonly [name: string, source: AnswerSource][] = [
-  ["plain", { release, overrides: Overrides.NONE, now: 0, mode: "serve" }],
-  ["with overrides", { release, overrides: new Overrides([override], () => ""), now: 0, mode: "serve" }],
+  ["plain", { release, overrides: Overrides.NONE, now: 0, allowMissing: false }],
+  [
+    "with overrides",
+    { release, overrides: new Overrides([override], () => ""), now: 0, allowMissing: false },
+  ],
   [
     "without a segment",
-    { release: { ...noData, geo: undefined }, overrides: Overrides.NONE, now: 0, mode: "up" },
+    { release: { ...noData, geo: undefined }, overrides: Overrides.NONE, now: 0, allowMissing: true },
   ],
-  ["without a release", { release: undefined, overrides: Overrides.NONE, now: 0, mode: "serve" }],
+  ["without a release", { release: undefined, overrides: Overrides.NONE, now: 0, allowMissing: false }],
 ];
 
 test.each(SOURCES)("%s: the outcomes are those of one address at a time", (_, source) => {

@@ -17,7 +17,7 @@ let small: SmallServer;
 let local: LocalInkling<"throw">;
 beforeAll(async () => {
   small = await startSmallServer();
-  local = await createLocal({ data: dataDir, mode: "up" });
+  local = await createLocal({ data: dataDir, allowMissing: true });
 });
 afterAll(async () => {
   await local.close();
@@ -133,7 +133,7 @@ test("a batch of JSON, and one of NDJSON", async () => {
 });
 
 test("@inkling/local, and its error after close()", async () => {
-  const closed = await createLocal({ data: dataDir, mode: "up" });
+  const closed = await createLocal({ data: dataDir, allowMissing: true });
   await closed.close();
   const error = { name: "InklingError", code: "CLOSED" };
   await expect(closed.email("a@gmail.com")).rejects.toMatchObject(error);

@@ -64,7 +64,7 @@ export class Answers {
   ) {
     this.columns = columns;
     this.release = release;
-    this.source = { release, overrides, now, mode: "up" };
+    this.source = { release, overrides, now, allowMissing: true };
     this.locations = new Int32Array(release.geo?.answers.count ?? 0);
     this.addsPrefix = columns.network.adds("network_prefix");
   }

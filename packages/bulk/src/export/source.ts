@@ -53,7 +53,7 @@ export class ExportSource {
   constructor(release: LoadedRelease, overrides: Overrides, now: number) {
     this.release = release;
     this.overrides = overrides.compiledWith(release);
-    this.source = { release, overrides, now, mode: "up" };
+    this.source = { release, overrides, now, allowMissing: true };
   }
 
   /**

@@ -58,7 +58,7 @@ Examples:
     const now = Date.now();
     const found = decideVisitor(inputOf(flags, ruleset), ruleset, {
       answerer,
-      source: { release, overrides, now, mode: "up" },
+      source: { release, overrides, now, allowMissing: true },
       now,
       parse,
       id: UNSTORED_ID,

@@ -25,13 +25,13 @@ import {
 } from "@inkling/bulk";
 import type { Settings } from "@inkling/contract";
 import { type Command, Option } from "commander";
-import { missingText, openAnswerData, RELEASE } from "../runtime/answer.ts";
+import { openAnswerData, RELEASE } from "../runtime/answer.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { type Input, openInput, STDIN_OR_OUT } from "../runtime/input.ts";
 import { printTally, tallyJson, unparsableText } from "../terminal/enrich-summary.ts";
 import { CliError, EXIT, explainFileError, explainTargetError, Stopped } from "../terminal/errors.ts";
 import { RateLine } from "../terminal/progress.ts";
-import { attributions } from "../terminal/release-tables.ts";
+import { attributions, missingText } from "../terminal/release-tables.ts";
 import { printAttributions, printable, standardOutput, warn } from "../terminal/terminal.ts";
 
 const SETTINGS = ["dataDir"] as const;

@@ -23,7 +23,7 @@ const FIRST_UPDATE_MS = 60_000;
 export function addServe(program: Command, context: Context): void {
   const command = program
     .command("serve")
-    .description("serve the API in production; lookups without data return 503")
+    .description("serve the API in production")
     .addHelpText(
       "after",
       `
@@ -55,7 +55,7 @@ async function serve(settings: Settings, context: Context): Promise<void> {
     return { updates, actions: dataActions(updates, settings), keepFresh };
   });
   const actions = async () => (await upkeep()).actions;
-  await serveUntilStopped({ mode: "serve", settings, actions }, context, async (running) => {
+  await serveUntilStopped({ settings, actions }, context, async (running) => {
     const { log } = running;
     if (!running.hasRelease) {
       const hint = "`inkling data status` shows why; `inkling data update` builds one";
@@ -99,7 +99,7 @@ async function serveChannel(settings: Settings, context: Context): Promise<void>
       download.end();
     }
   }
-  await serveUntilStopped({ mode: "serve", settings }, context, (running) => {
+  await serveUntilStopped({ settings }, context, (running) => {
     server = running;
     return keepFollowing(follower, settings, { env, signal: stopper.signal }, running);
   });

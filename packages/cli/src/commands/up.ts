@@ -27,8 +27,10 @@ export function addUp(program: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-The first run takes 15 to 30 seconds and creates two keys and an admin token. In a terminal, they are shown once;
-otherwise they are saved in first-keys.txt in the data folder. Later runs start within a second.
+The first run builds data from the npm packages that came with Inkling, and creates two keys and an admin token. In a
+terminal, they are shown once; otherwise they are saved in first-keys.txt in the data folder. The server then fetches the
+lists of proxies and abusers. Until they are loaded, reputation lookups return 503; --allow-missing answers without them.
+Later runs start within a second.
 
 Examples:
   inkling up
@@ -69,19 +71,25 @@ async function up(settings: Settings, context: Context): Promise<void> {
   try {
     const requests = new Updates();
     const actions = async () => dataActions(requests, settings);
-    await serveUntilStopped({ mode: "up", settings, actions }, context, async (running) => {
+    await serveUntilStopped({ settings, actions }, context, async (running) => {
       served = true;
       const { version } = context;
       const { style } = terminal;
       const updating = updates && mayFindNewer(settings);
       terminal.out(banner({ settings, current, keys, keysFile, version, updates: updating, style }));
       const firstMs = updates ? 0 : SHORTEST_PAUSE_MS;
-      const news = new Arrivals(current.manifest);
+      const news = new Arrivals(current.manifest, settings);
+      const startedAt = performance.now();
       const onBuilt = (result: BuildResult) => {
-        const text = news.after(result, style);
+        const text = news.after(result, (performance.now() - startedAt) / 1000, style);
         if (terminal.width !== undefined && text !== undefined) terminal.out(`\n${text}`);
       };
-      await keepFresh(settings, running, stopper.signal, { firstMs, updates: requests, onBuilt });
+      await keepFresh(settings, running, stopper.signal, {
+        firstMs,
+        listsFirst: updates && current.manifest.missing.length > 0,
+        updates: requests,
+        onBuilt,
+      });
     });
   } finally {
     // The keys cannot be shown a second time, so they are shown even after a failure.

@@ -25,6 +25,7 @@ import { reservedText } from "@inkling/server/value-texts";
 import type { Store } from "@inkling/store/store";
 import { databaseFile } from "../config/settings.ts";
 import { CliError } from "../terminal/errors.ts";
+import { missingText } from "../terminal/release-tables.ts";
 
 /** The flag of commands that can read an earlier release. */
 export const RELEASE = [
@@ -63,8 +64,6 @@ export async function openAnswerData(
   const missing = [...new Set(lookups.flatMap((lookup) => release.states[lookup].missing))];
   return { release, overrides, missing, warnings: [...warnings, ...missing.map(missingText)] };
 }
-
-export const missingText = (flag: string) => `${flag} is unknown: no feed that provides it is loaded`;
 
 /** What a command reads from the database or, if that fails, from the data folder's copy. */
 export interface StoreReading<T> {
@@ -137,7 +136,7 @@ export function answer(
   now = 0,
   include = 0,
 ): string {
-  const source: AnswerSource = { release, overrides, now, mode: "up" };
+  const source: AnswerSource = { release, overrides, now, allowMissing: true };
   const outcome = new Answerer().answer(lookup, value, source, include);
   if (!("reason" in outcome)) return decoder.decode(bodyOf(outcome));
   const problem = problemOf(outcome);

@@ -9,9 +9,12 @@ import type { BuildResult } from "./build.ts";
 const style = makeStyle(false);
 const release = (missing: string[], partial: string[] = []) =>
   ({ missing, partial: partial.map((answer) => ({ answer, why: "x" })) }) as unknown as Release;
-const built = (to: Release, unreached: string[] = []) =>
-  ({ done: { name: "r2", release: to, unreached } }) as unknown as BuildResult;
-const GAP = "  missing  is_proxy: none of its main feeds could be loaded";
+const built = (to: Release, unreached: string[] = [], sources = ["fetched"]) =>
+  ({
+    done: { name: "r2", release: to, unreached },
+    feeds: sources.map((source) => ({ source })),
+  }) as unknown as BuildResult;
+const GAP = "  missing  is_proxy is unknown: no feed that provides it is loaded";
 
 type Row = [what: string, from: Release, builds: BuildResult[], said: (string | undefined)[]];
 const rows: Row[] = [
@@ -19,19 +22,28 @@ const rows: Row[] = [
     "all arrive, once",
     release(["is_proxy", "is_abuser"], ["disposable"]),
     [built(release([])), built(release([]))],
-    ["All lists have arrived. The server answers from release r2.", undefined],
+    ["Proxy and abuse lists loaded (14 s).", undefined],
   ],
   [
     "some arrive, then the rest",
     release(["is_proxy", "is_abuser"]),
     [built(release(["is_proxy"]), ["a"]), built(release([]))],
-    [
-      `More lists have arrived. The server answers from release r2.\n${GAP}`,
-      "All lists have arrived. The server answers from release r2.",
-    ],
+    [`More lists loaded (14 s).\n${GAP}`, "Proxy and abuse lists loaded (14 s)."],
   ],
   [
-    "no internet, said once",
+    "lists of email domains",
+    release([], ["disposable"]),
+    [built(release([]))],
+    ["More lists loaded (14 s)."],
+  ],
+  [
+    "offline, said once",
+    release(["is_proxy"]),
+    [built(release(["is_proxy"]), ["a", "b"], ["seed"]), built(release(["is_proxy"]), ["a"], ["seed"])],
+    [expect.stringMatching(/^Offline: .* INKLING_MIRROR .* --allow-missing\.$/), undefined],
+  ],
+  [
+    "some publishers unreachable, said once",
     release(["is_proxy"]),
     [built(release(["is_proxy"]), ["a", "b"]), built(release(["is_proxy"]), ["a"])],
     [`Not reached: 2 feeds. \`inkling data status\` shows why. Inkling retries them.\n${GAP}`, undefined],
@@ -39,6 +51,6 @@ const rows: Row[] = [
   ["nothing lacked", release([]), [built(release([])), built(release([]), ["a"])], [undefined, undefined]],
 ];
 test.each(rows)("%s", (_, from, builds, said) => {
-  const arrivals = new Arrivals(from);
-  expect(builds.map((result) => arrivals.after(result, style))).toEqual(said);
+  const arrivals = new Arrivals(from, { allowMissing: false });
+  expect(builds.map((result) => arrivals.after(result, 14.2, style))).toEqual(said);
 });

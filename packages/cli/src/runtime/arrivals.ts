@@ -1,35 +1,46 @@
 // arrivals.ts: what `inkling up` prints in a terminal once the data that its first release lacked has arrived.
 
+import type { Settings } from "@inkling/contract";
 import type { Release } from "@inkling/engine";
 import { dataGaps } from "../terminal/release-tables.ts";
 import type { Style } from "../terminal/terminal.ts";
-import { type BuildResult, unreachedText } from "./build.ts";
+import { type BuildResult, isOffline, unreachedText } from "./build.ts";
 
 type Gaps = Pick<Release, "missing" | "partial">;
 
+const OFFLINE =
+  "Offline: no list of proxies or abusers could be fetched, so reputation lookups return 503. Stop with Ctrl-C, then set INKLING_MIRROR to a folder of feeds, or start with --allow-missing.";
+
 export class Arrivals {
-  private gaps: number;
+  private readonly allowMissing: boolean;
+  private gaps: Gaps;
   private saidUnreached = false;
 
   /** @param release the release that the server started with */
-  constructor(release: Gaps) {
-    this.gaps = count(release);
+  constructor(release: Gaps, { allowMissing }: Pick<Settings, "allowMissing">) {
+    this.allowMissing = allowMissing;
+    this.gaps = release;
   }
 
-  /** @returns what to print after a build; undefined if it changes nothing for a user who waits for data */
-  after({ done }: BuildResult, style: Style): string | undefined {
+  /**
+   * @param seconds since the server started
+   * @returns what to print after a build; undefined if it changes nothing for a user who waits for data
+   */
+  after(result: BuildResult, seconds: number, style: Style): string | undefined {
+    const { release, unreached } = result.done;
     const before = this.gaps;
-    const now = count(done.release);
-    this.gaps = now;
-    const rest = dataGaps(done.release, style).map((gap) => `  ${gap}`);
-    if (now < before) {
-      const head = style.bold(now === 0 ? "All lists have arrived." : "More lists have arrived.");
-      return [`${head} The server answers from release ${done.name}.`, ...rest].join("\n");
+    this.gaps = release;
+    const rest = dataGaps(release, style).map((gap) => `  ${gap}`);
+    if (countGaps(release) < countGaps(before)) {
+      const isComplete = release.missing.length === 0 && before.missing.length > 0;
+      const what = isComplete ? "Proxy and abuse lists loaded" : "More lists loaded";
+      return [style.bold(`${what} (${Math.round(seconds)} s).`), ...rest].join("\n");
     }
-    if (now === 0 || this.saidUnreached || done.unreached.length === 0) return undefined;
+    if (countGaps(release) === 0 || this.saidUnreached || unreached.length === 0) return undefined;
     this.saidUnreached = true;
-    return [`${unreachedText(done.unreached)} Inkling retries them.`, ...rest].join("\n");
+    if (isOffline(result) && release.missing.length > 0 && !this.allowMissing) return OFFLINE;
+    return [`${unreachedText(unreached)} Inkling retries them.`, ...rest].join("\n");
   }
 }
 
-const count = ({ missing, partial }: Gaps) => missing.length + partial.length;
+const countGaps = ({ missing, partial }: Gaps) => missing.length + partial.length;

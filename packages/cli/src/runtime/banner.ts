@@ -43,7 +43,7 @@ export function banner({ settings, current, keys, keysFile, version, updates, st
       : [filePart(keys, keysFile)]),
     [
       "Try:",
-      ...examples(current).flatMap(({ path, shows }) => [
+      ...examples(current, settings.allowMissing).flatMap(({ path, shows }) => [
         `  curl -H "Authorization: Bearer ${key}" ${base}${path}`,
         ...(shows === undefined ? [] : [style.dim(`    # ${shows}`)]),
       ]),
@@ -151,8 +151,16 @@ const CANDIDATES: readonly Candidates[] = [
  * Returns, for each lookup, the first candidate whose answer shows something. If there is none, it returns the first
  * candidate.
  */
-export function examples(current: LoadedRelease): Example[] {
+export function examples(current: LoadedRelease, allowMissing: boolean): Example[] {
   return CANDIDATES.map(({ lookup, path, values, shows }) => {
+    const lacking = current.states[lookup].missing;
+    if (!allowMissing && lacking.length > 0) {
+      const flags = lacking.join(" and ");
+      return {
+        path: path(values[0]!),
+        shows: `503 until lists for ${flags} are loaded, or with --allow-missing`,
+      };
+    }
     for (const value of values) {
       const shown = bodyOf(current, lookup, value, shows);
       if (shown !== undefined) return { path: path(value), shows: shown };

@@ -299,6 +299,8 @@ export interface BuildOptions {
   /** May feeds be fetched from publishers? Never if `offline` or `mirror` is set. */
   readonly fetch: boolean;
   readonly onlyDue?: boolean;
+  /** See `BuildRequest`. */
+  readonly keepGeo?: boolean;
   /** Feeds for which this build accepts a large change. */
   readonly accept?: readonly string[];
   /** When the build that this one waited for began. Feeds that arrived with that build are not requested again. */
@@ -308,12 +310,13 @@ export interface BuildOptions {
 /** Returns the compiler's input. It contains credentials only if the build may fetch from publishers. */
 export function buildOrder(settings: Settings, options: BuildOptions): BuildOrder {
   const fetch = options.fetch && mayFetch(settings);
-  const { onlyDue = false, accept = [], since } = options;
+  const { onlyDue = false, keepGeo, accept = [], since } = options;
   return {
     dataDir: settings.dataDir,
     ...(settings.mirror === undefined ? {} : { mirror: settings.mirror }),
     fetch,
     onlyDue,
+    ...(keepGeo && { keepGeo }),
     ...(since !== undefined && { since }),
     accept: [...accept],
     ownFeeds: settings.feed,
@@ -438,13 +441,17 @@ async function buildAlone(
 export const unreachedText = (ids: readonly string[]) =>
   `Not reached: ${feedCount(ids.length)}. \`inkling data status\` shows why.`;
 
+/** Did no feed come from a publisher or a mirror? */
+export const isOffline = ({ feeds }: Pick<BuildResult, "feeds">): boolean =>
+  !feeds.some(({ source }) => source === "fetched" || source === "mirror");
+
 /** Returns what to do about feeds that could not be reached; undefined if all were reached. */
 export function unreachedHint(
   settings: Settings,
   { done, feeds }: Pick<BuildResult, "feeds"> & { readonly done: Pick<BuildResult["done"], "unreached"> },
 ): string | undefined {
   if (done.unreached.length === 0) return undefined;
-  if (feeds.some(({ source }) => source === "fetched" || source === "mirror"))
+  if (!isOffline({ feeds }))
     return "other feeds were reached: `inkling data status` shows which addresses failed; Inkling retries them";
   if (settings.mirror !== undefined)
     return `no response from the mirror ${shown("mirror", settings)}: check its address, and open it from this machine`;

@@ -258,6 +258,8 @@ class Troubles {
 interface RoundOptions extends Pick<FreshEffects, "onScheduled"> {
   /** Milliseconds to wait before the first build. */
   readonly firstMs: number;
+  /** Builds once with the small lists only, before the first complete build. */
+  readonly listsFirst?: boolean;
   /** Builds on request. */
   readonly updates?: Updates;
   /** Receives the result of each build. */
@@ -272,21 +274,24 @@ export function keepFresh(
   settings: Settings,
   server: Pick<RunningServer, "log"> & Partial<Pick<RunningServer, "hasRelease">>,
   signal: AbortSignal,
-  { firstMs, updates = new Updates(), onBuilt, onScheduled }: RoundOptions,
+  { firstMs, listsFirst = false, updates = new Updates(), onBuilt, onScheduled }: RoundOptions,
 ): Promise<void> {
   const { dataDir } = settings;
   const choice = join(dataDir, DATA_FOLDER.feedChoice);
   let built = fileStamp(choice);
-  const buildOnce = async (isWanted: boolean) => {
+  let keepsGeo = listsFirst;
+  const buildOnce = async (isWanted: boolean): Promise<BuildResult> => {
     built = fileStamp(choice);
-    const result = await runBuild(buildOrder(settings, { fetch: true, onlyDue: !isWanted }), {
+    const keepGeo = keepsGeo;
+    keepsGeo = false;
+    const result = await runBuild(buildOrder(settings, { fetch: true, onlyDue: !isWanted, keepGeo }), {
       signal,
       onStart: (pid) => setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL),
       onEvent: () => {},
     });
     writeLastBuild(dataDir, result, new Date());
     onBuilt?.(result);
-    return result;
+    return keepGeo ? buildOnce(isWanted) : result;
   };
   const data = new FreshData(
     {

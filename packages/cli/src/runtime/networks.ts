@@ -41,5 +41,5 @@ const sourceOf = ({ release, overrides }: AnswerData, now: number): AnswerSource
   release,
   overrides,
   now,
-  mode: "up",
+  allowMissing: true,
 });

@@ -37,7 +37,7 @@ export function eachStored(
 /** Returns an object that looks up the domains of decisions again, in the release in use. */
 export async function domainsToday(settings: Settings): Promise<DomainsToday> {
   const { release, overrides } = await openAnswerData(settings, ["email"]);
-  return new DomainsToday(new Answerer(), { release, overrides, now: Date.now(), mode: "up" }, parse);
+  return new DomainsToday(new Answerer(), { release, overrides, now: Date.now(), allowMissing: true }, parse);
 }
 
 /**
@@ -119,7 +119,7 @@ class Visitors {
     const { release, overrides } = await openAnswerData(settings, ["geolocate", "reputation", "email"]);
     const { value } = await newestRuleset(settings);
     const published = parsedRuleset(value.text, `ruleset ${value.number}`, value.number);
-    return new Visitors({ release, overrides, now: Date.now(), mode: "up" }, ruleset, published);
+    return new Visitors({ release, overrides, now: Date.now(), allowMissing: true }, ruleset, published);
   }
 
   /** @returns undefined for an address that no visitor can have */

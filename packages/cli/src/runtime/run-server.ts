@@ -3,7 +3,6 @@
 import type { Settings } from "@inkling/contract";
 import { aborted } from "@inkling/data";
 import { FORM, programFile } from "@inkling/data/program";
-import type { Mode } from "@inkling/engine";
 import { exitOnFault } from "@inkling/server/exit-on-fault";
 import { loadOnce } from "@inkling/server/load-once";
 import { probePort, type RunningServer, type ServerOptions, startServer } from "@inkling/server/serve";
@@ -26,7 +25,6 @@ function serveConsole(): NonNullable<ServerOptions["console"]> {
 }
 
 interface RunOptions extends Pick<ServerOptions, "actions"> {
-  readonly mode: Mode;
   readonly settings: Settings;
 }
 

@@ -13,11 +13,11 @@ import {
 } from "@inkling/engine";
 import { formatAge, formatBytes, formatCount, roomyTable, type Style, table } from "./terminal.ts";
 
+export const missingText = (answer: string) => `${answer} is unknown: no feed that provides it is loaded`;
+
 /** Describes the answers for which a release has no data or only part of it. Empty if there are none. */
 export function dataGaps(manifest: Release, style: Style): string[] {
-  const missing = manifest.missing.map(
-    (answer) => `${style.yellow("missing")}  ${answer}: none of its main feeds could be loaded`,
-  );
+  const missing = manifest.missing.map((answer) => `${style.yellow("missing")}  ${missingText(answer)}`);
   const partial = manifest.partial.map(({ answer, why }) => `${style.yellow("partial")}  ${answer}: ${why}`);
   return [...missing, ...partial];
 }

@@ -80,7 +80,7 @@ async function buildLocked(
   deadline?: number,
   arrived: readonly LoadedFeed[] = [],
 ): Promise<Build & { feeds: readonly LoadedFeed[] }> {
-  const { dataDir, accept } = request;
+  const { dataDir, accept, keepGeo } = request;
   removeHeldRelease(dataDir, effects);
   sweep(dataDir); // done now, because this build may publish nothing, or be killed
   const code = codeDigest();
@@ -88,7 +88,14 @@ async function buildLocked(
   const before = newest?.manifest;
   const trusted = before?.code === code ? before : undefined;
   const loaded = await loadFeeds(request, trusted, effects, deadline, arrived);
-  const { feeds, segments, decided } = await makeSegments(loaded, { dataDir, code, before, accept, effects });
+  const { feeds, segments, decided } = await makeSegments(loaded, {
+    dataDir,
+    code,
+    before,
+    keepGeo,
+    accept,
+    effects,
+  });
   const manifest = describe(segments, feeds, { code, ...decided }, effects.now());
   const same = before?.id === manifest.id ? newest : undefined;
   const name = same?.name ?? publish(dataDir, manifest);

@@ -1,6 +1,6 @@
 // Tests what a release lacks: answers without data, answers with a missing feed, and feeds that brought no copy.
 
-import { beforeEach, expect, test } from "bun:test";
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isReputationFlag } from "@inkling/contract";
@@ -107,4 +107,68 @@ test("a feed that only a mirror can have is not missing, nor is an expired one",
   const made = await buildWith([feed("tor-bulk-exits"), feed("tor-onionoo"), ...places], ["tor-bulk-exits"]);
   expect(made).toMatchObject({ missing: ["starlink-geofeed"], expired: ["tor-onionoo"] });
   expect(made.release.partial).toEqual([{ answer: "is_tor_exit", why: "without tor-onionoo" }]);
+});
+
+describe("a build that keeps the geo segment", () => {
+  const ROWS = "2|nro|20260901|1|19830613|20260901|+0000\n";
+  const exits = (count: number) => Array.from({ length: count }, (_, i) => `5.2.67.${i}\n`).join("");
+  const country = (code: string) => `${ROWS}arin|${code}|ipv4|5.2.64.0|4096|20100101|assigned\n`;
+  const feeds = ["nro-delegated-stats", "tor-bulk-exits"].map(withoutSeed);
+  const files = new Map<string, string>();
+  let requested: string[] = [];
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: ({ url }) => {
+      const name = new URL(url).pathname.slice(1);
+      requested.push(name.split(".")[0]!);
+      const body = files.get(name.split(".")[0]!);
+      return body === undefined ? new Response("not here", { status: 404 }) : new Response(body);
+    },
+  });
+  afterAll(() => server.stop(true));
+  const buildFrom = (keepGeo: boolean) =>
+    build(
+      {
+        dataDir: join(root, "data"),
+        mirror: `http://127.0.0.1:${server.port}`,
+        ...{ fetch: false, onlyDue: false, keepGeo, accept: [], credentials: {} },
+      },
+      { now: () => NOW, emit: () => {}, chance: () => 0.5, feeds },
+    );
+  const shaOf = ({ release }: Build, kind: "geo" | "reputation") => release.segments[kind]?.sha256;
+
+  test("takes new lists, requests no feed of places, and the next build takes these", async () => {
+    files.set("nro-delegated-stats", country("US")).set("tor-bulk-exits", exits(10));
+    const first = await buildFrom(false);
+    files.set("nro-delegated-stats", country("CA")).set("tor-bulk-exits", exits(11));
+    requested = [];
+    const lists = await buildFrom(true);
+    expect(requested).toContain("tor-bulk-exits");
+    expect(requested).not.toContain("nro-delegated-stats");
+    expect(shaOf(lists, "geo")).toBe(shaOf(first, "geo")!);
+    expect(shaOf(lists, "reputation")).not.toBe(shaOf(first, "reputation"));
+    const all = await buildFrom(false);
+    expect(shaOf(all, "geo")).not.toBe(shaOf(first, "geo"));
+    expect(shaOf(all, "reputation")).toBe(shaOf(lists, "reputation")!);
+  });
+
+  test("builds the segment if there is none yet", async () => {
+    files.set("nro-delegated-stats", country("US")).set("tor-bulk-exits", exits(10));
+    writeFileSync(join(root, "mirror", "nro-delegated-stats.txt"), country("US"));
+    const mirror = join(root, "mirror");
+    const made = await build(
+      {
+        dataDir: join(root, "data"),
+        mirror,
+        fetch: false,
+        onlyDue: false,
+        keepGeo: true,
+        accept: [],
+        credentials: {},
+      },
+      { now: () => NOW, emit: () => {}, chance: () => 0.5, feeds },
+    );
+    expect(shaOf(made, "geo")).toBeString();
+  });
 });

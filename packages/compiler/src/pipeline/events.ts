@@ -29,6 +29,11 @@ export const buildRequest = z.object({
   fetch: z.boolean(),
   /** Whether to check only the feeds that are due. All other feeds keep their copies. */
   onlyDue: z.boolean().default(false),
+  /**
+   * Whether to keep the geo segment of the newest release, and to request none of the feeds that only that segment needs.
+   * Their downloads and the segment take far longer than the lists of proxies and abusers.
+   */
+  keepGeo: z.boolean().optional(),
   /** Feeds that arrived at this time or later, with the build before this one, keep their copies. */
   since: z.iso.datetime().optional(),
   /**

@@ -18,6 +18,8 @@ interface SegmentOrder {
   readonly code: string;
   /** The newest release. Its segments may be reused. */
   readonly before: Release | undefined;
+  /** See `BuildRequest`. */
+  readonly keepGeo: boolean | undefined;
   /** What the operator accepts: ids of feeds, or {@link ACCEPT_RELEASE}. */
   readonly accept: readonly string[];
   readonly effects: BuildEffects;
@@ -134,8 +136,13 @@ function makeSegment(
   kind: SegmentKind,
   feeds: readonly LoadedFeed[],
   later: ReadonlySet<SegmentKind>,
-  { dataDir, code, before, effects }: SegmentOrder,
+  { dataDir, code, before, keepGeo, effects }: SegmentOrder,
 ): (SegmentReport & Decided) | undefined {
+  if (kind === "geo" && keepGeo && before?.code === code) {
+    // The report keeps the inputs that the segment was built from, so the next build notices the new ones.
+    const kept = before.segments.geo;
+    if (kept !== undefined && hasSegment(dataDir, kept.sha256)) return kept;
+  }
   const parts = feeds.filter((loaded) => belongsTo(kind, loaded));
   if (!parts.some((loaded) => isLoaded(loaded) && decides(loaded, FEED_SETS[kind].deciding)))
     return undefined;

@@ -1,6 +1,6 @@
 // try-copies.ts: tries the copies of one feed in order until one passes the gates.
 
-import type { Release } from "@inkling/engine";
+import { FEED_SETS, type Release } from "@inkling/engine";
 import { type Feed, FeedError } from "../catalog/feed.ts";
 import { type Candidate, type FeedCopy, isCopy, type NoCopy } from "../fetch/copy.ts";
 import { type FeedState, writeFeedState } from "../fetch/feed-state.ts";
@@ -17,6 +17,8 @@ import { type Readable, readCopy } from "../validate/read-copy.ts";
 export interface LoadOptions extends SourceOptions {
   /** Whether to request only feeds that are due. */
   readonly onlyDue: boolean;
+  /** See `BuildRequest`. */
+  readonly keepGeo?: boolean | undefined;
   /** Feeds that arrived at this time or later are not requested again. */
   readonly since?: string | undefined;
   /** Returns a random number from 0 to 1, like Math.random. */
@@ -65,13 +67,16 @@ export async function tryCopies(
   return { load: again, tried: await tryEach(again) };
 }
 
+const GEO_SETS: readonly string[] = [...FEED_SETS.geo.deciding, ...FEED_SETS.geo.other];
+
 /** Decides whether to request the source. If the request counts against a budget, it is recorded first. */
 function prepare(load: Omit<Load, "source" | "hold">): Load {
   const { feed, options, state } = load;
-  const { dataDir, mirror, now, chance, onlyDue, since, accept } = options;
+  const { dataDir, mirror, now, chance, onlyDue, keepGeo, since, accept } = options;
   const source = { feed, mirror: mirror && mirrorName(mirror), now, chance };
   const isAccepted = accept === true && state.held !== undefined;
   if (!isRemote(feed, options) || isAccepted) return { ...load, source, hold: undefined };
+  if (keepGeo && GEO_SETS.includes(feed.sets)) return { ...load, source, hold: { why: "not due" } };
   const isReady = lackingCredentials(feed, options).length === 0;
   const { hold, state: spent } = planRequest(state, source, { onlyDue, since, isReady });
   if (spent !== state) writeFeedState(feed, dataDir, spent);

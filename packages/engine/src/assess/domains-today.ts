@@ -26,7 +26,7 @@ export class DomainsToday {
       ? ["disposable"]
       : [];
     this.look = (domain) => {
-      const outcome = answerer.answerEmail(`x@${domain}`, { ...source, mode: "up" }, true);
+      const outcome = answerer.answerEmail(`x@${domain}`, { ...source, allowMissing: true }, true);
       if ("reason" in outcome) return { facts: {}, lacks };
       const verdict = parse(bodyOf(outcome)) as EmailVerdict; // the segment's answers have this shape
       const labels = verdict.evidence?.map(({ label }) => label) ?? [];

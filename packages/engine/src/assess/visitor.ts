@@ -265,7 +265,7 @@ const availableIn = ({ release, overrides, now }: AnswerSource): AnswerSource =>
   release,
   overrides,
   now,
-  mode: "up",
+  allowMissing: true,
 });
 
 const bodyIn = (outcome: Outcome | undefined): Uint8Array | undefined =>

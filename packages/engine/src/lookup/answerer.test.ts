@@ -15,7 +15,6 @@ import {
   type ComposedAnswer,
   findFailure,
   INCLUDE,
-  type Mode,
   type Outcome,
 } from "./answerer.ts";
 import type { LoadedRelease } from "./data-state.ts";
@@ -71,9 +70,9 @@ const overridesOf = (all: readonly Override[]) => new Overrides(all, (mailbox) =
 function sourceOf(
   release: LoadedRelease | undefined,
   overrides: readonly Override[] = [],
-  mode: Mode = "serve",
+  allowMissing = false,
 ): AnswerSource {
-  return { release, overrides: overridesOf(overrides), now: 0, mode };
+  return { release, overrides: overridesOf(overrides), now: 0, allowMissing };
 }
 
 const parsed = (outcome: Outcome) => JSON.parse(new TextDecoder().decode(bodyOf(outcome as Uint8Array)));
@@ -252,7 +251,7 @@ describe("failures", () => {
     [
       "no segment",
       "1.1.1.1",
-      sourceOf(loaded({}), [], "up"),
+      sourceOf(loaded({}), [], true),
       { reason: "data_missing", names: ["geolocate"] },
     ],
     [
@@ -264,7 +263,7 @@ describe("failures", () => {
     [
       "missing data in up",
       "1.1.1.1",
-      sourceOf(loaded({ geo: geo(KNOWN) }, ["geolocation"]), [], "up"),
+      sourceOf(loaded({ geo: geo(KNOWN) }, ["geolocation"]), [], true),
       undefined,
     ],
     ["an unknown location", "1.1.1.1", sourceOf(loaded({ geo: geo() })), { reason: "not_found" }],

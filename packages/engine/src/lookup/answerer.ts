@@ -16,19 +16,14 @@ import { ADDRESS_INVALID, type LookupFailure, NO_RELEASE, NOT_FOUND, RESERVED } 
 import { appendNetwork, appendSubject, EvidenceAppender } from "./opt-ins.ts";
 import { type Overridden, overrideEmail, overrideEntries, overrideReputation } from "./overlay.ts";
 
-/**
- * `serve` refuses a lookup if data is missing. `up` answers from the available data, and a header lists the missing
- * data.
- */
-export type Mode = "up" | "serve";
-
 /** Everything that a lookup reads. */
 export interface AnswerSource {
   readonly release: LoadedRelease | undefined;
   readonly overrides: Overrides;
   /** Epoch ms, to skip expired overrides. */
   readonly now: number;
-  readonly mode: Mode;
+  /** Does missing data leave the lookup with an answer from the available data, instead of failing it? */
+  readonly allowMissing: boolean;
 }
 
 /** An answer that overrides, a check or included members may have changed. */
@@ -157,9 +152,12 @@ export class Answerer {
 }
 
 /** @returns the reason why this lookup fails for every input; undefined if the lookup is possible */
-export function findFailure(lookup: Lookup, { release, mode }: AnswerSource): LookupFailure | undefined {
+export function findFailure(
+  lookup: Lookup,
+  { release, allowMissing }: AnswerSource,
+): LookupFailure | undefined {
   if (release === undefined) return NO_RELEASE;
   const segment = lookup === "geolocate" ? release.geo : release[lookup];
   const { missing, failure } = release.states[lookup];
-  return segment !== undefined && (mode === "up" || missing.length === 0) ? undefined : failure;
+  return segment !== undefined && (allowMissing || missing.length === 0) ? undefined : failure;
 }

@@ -3,7 +3,7 @@
 
 import { problem } from "../http/problems.ts";
 import { WANTS } from "../lookup/pipeline.ts";
-import { publicStatus, readiness, warnings } from "../lookup/status.ts";
+import { isStarting, publicStatus, readiness, warnings } from "../lookup/status.ts";
 import { type ApiContext, type Handling, type Handlings, pathValue } from "./handler.ts";
 import type { Exchange, OpenDocument, OpenDocuments } from "./request-context.ts";
 import { JSON_TYPE, NO_STORE } from "./responses.ts";
@@ -35,7 +35,10 @@ function sendReadiness(exchange: Exchange, api: ApiContext): Response {
   const reasons = readiness(api);
   if (reasons.length > 0) return api.responses.sendJson(exchange, 503, { status: "not ready", reasons });
   const known = warnings(api);
-  const document = { status: "ready", ...(known.length > 0 && { warnings: known }) };
+  const document = {
+    status: isStarting(api) ? "starting" : "ready",
+    ...(known.length > 0 && { warnings: known }),
+  };
   return api.responses.sendJson(exchange, 200, document);
 }
 

@@ -9,7 +9,6 @@ import {
   formatIp,
   type IpSegment,
   type LoadedRelease,
-  type Mode,
   type Override,
   parsePrefix,
   type Release,
@@ -83,7 +82,7 @@ interface Setting {
   readonly now?: () => number;
   readonly release?: LoadedRelease | undefined;
   readonly key?: Partial<Key>;
-  readonly mode?: Mode;
+  readonly allowMissing?: boolean;
   readonly trustedProxies?: readonly string[];
   readonly hookSecrets?: readonly string[];
   readonly peer?: string;
@@ -111,7 +110,7 @@ function setUp(setting: Setting = {}) {
   const key: Key = { ...KEY, ...setting.key };
   const { options, ...seen } = testOptions(
     {
-      ...(setting.mode && { mode: setting.mode }),
+      ...(setting.allowMissing && { allowMissing: true }),
       ...(setting.now && { now: setting.now }),
       releases: {
         current: "release" in setting ? setting.release : release(),
@@ -269,8 +268,8 @@ const TABLE: readonly [
     JSON.parse(PLACE),
   ],
   [
-    "no segment at all, up",
-    { release: { ...release({ missing: ["geolocation"] }), geo: undefined }, mode: "up" },
+    "no segment at all, missing data allowed",
+    { release: { ...release({ missing: ["geolocation"] }), geo: undefined }, allowMissing: true },
     `${GEO}81.2.69.142`,
     {},
     503,
@@ -358,7 +357,7 @@ describe("headers", () => {
     expect(stateOf(`${REP}8.8.8.8?include=network`)).toBe('partial; missing="network"');
     expect(stateOf(`${REP}8.8.8.8?include=subject`)).toBeNull();
     expect(stateOf(`${REP}8.8.8.8?include=network`, { release: withNetwork() })).toBeNull();
-    const lacking = { mode: "up", release: release({ missing: ["is_proxy"] }) };
+    const lacking = { allowMissing: true, release: release({ missing: ["is_proxy"] }) };
     expect(stateOf(`${REP}8.8.8.8?include=network`, lacking)).toBe('partial; missing="is_proxy network"');
   });
 });

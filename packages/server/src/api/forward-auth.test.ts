@@ -211,7 +211,7 @@ describe("missing data", () => {
       flags: "reserved",
     });
     const passed = { status: 200, flags: "none", dataState };
-    expect(await setUp({ ...setting, mode: "up" }).judge(CLEAN, "?deny=tor")).toMatchObject(passed);
+    expect(await setUp({ ...setting, allowMissing: true }).judge(CLEAN, "?deny=tor")).toMatchObject(passed);
   });
   test("of other flags is a header", async () => {
     const setting = { release: missing("is_proxy") };
@@ -220,10 +220,10 @@ describe("missing data", () => {
     expect(await setUp(setting).judge(CLEAN)).toMatchObject({ status: 200, dataState });
   });
   test("no release, and none with reputation, is 503 in both", async () => {
-    for (const mode of ["serve", "up"] as const) {
+    for (const allowMissing of [false, true]) {
       const without = { ...release(), reputation: undefined };
       for (const release of [undefined, without]) {
-        expect((await setUp({ mode, release }).judge(CLEAN)).code).toBe("DATA_NOT_LOADED");
+        expect((await setUp({ allowMissing, release }).judge(CLEAN)).code).toBe("DATA_NOT_LOADED");
       }
     }
   });

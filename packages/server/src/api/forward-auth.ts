@@ -70,17 +70,25 @@ function allow(exchange: Exchange, { responses }: ApiContext, found: Record<stri
   return new Response(null, { headers: { ...headers, ...found } });
 }
 
-/** Returns the question for the lookup. In `up` mode, missing data does not prevent an answer (see `missingFlags`). */
+/** Returns the question for the lookup. Data of flags that are not denied may be missing (see `missingFlags`). */
 function questionOf({ release, overrides, now, isSandbox }: Exchange): Question {
-  return { release, overrides, now, isSandbox, mode: "up", wants: PLAIN, findCaller: () => undefined };
+  return {
+    release,
+    overrides,
+    now,
+    isSandbox,
+    allowMissing: true,
+    wants: PLAIN,
+    findCaller: () => undefined,
+  };
 }
 
 /**
- * Returns a problem if the server runs in `serve` mode and lacks data for a denied flag. In `up` mode, a header reports
- * the missing data instead.
+ * Returns a problem if data for a denied flag is missing. With INKLING_ALLOW_MISSING, a header reports the missing data
+ * instead.
  */
-function missingFlags({ isSandbox, mode, release }: Exchange, denied: number): Problem | undefined {
-  if (isSandbox || mode === "up" || release === undefined) return undefined;
+function missingFlags({ isSandbox, allowMissing, release }: Exchange, denied: number): Problem | undefined {
+  if (isSandbox || allowMissing || release === undefined) return undefined;
   const { missing } = release.states.reputation;
   const names = ADDRESS_FLAGS.filter((flag) => missing.includes(flag) && (bitsOf([flag]) & denied) !== 0);
   return names.length === 0 ? undefined : problemOf(dataMissing(names));

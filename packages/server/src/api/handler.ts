@@ -66,7 +66,17 @@ export function callOf<S extends Scope>(
   { admission, log }: ApiContext,
   scope: S,
 ): Call & { readonly scope: S } {
-  const { admittedKey: key, isSandbox, mode, now, overrides, peers, release, request, wants } = exchange;
+  const {
+    admittedKey: key,
+    isSandbox,
+    allowMissing,
+    now,
+    overrides,
+    peers,
+    release,
+    request,
+    wants,
+  } = exchange;
   const caller = exchange.findCaller();
   return {
     request,
@@ -78,7 +88,7 @@ export function callOf<S extends Scope>(
       release,
       overrides,
       now,
-      mode,
+      allowMissing,
       isSandbox,
       wants,
       ids: exchange.ids,

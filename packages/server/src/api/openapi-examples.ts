@@ -141,7 +141,7 @@ const SANDBOX: Question = {
   release: undefined,
   overrides: Overrides.NONE,
   now: 0,
-  mode: "serve",
+  allowMissing: false,
   findCaller: () => undefined,
 };
 const noCounts: AnswerCounts = {

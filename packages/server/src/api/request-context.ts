@@ -2,7 +2,7 @@
 // server that runs it.
 
 import type { ProblemCode, ServerSettings } from "@inkling/contract";
-import type { IpAddress, LoadedRelease, Mode, Overrides, Prefix } from "@inkling/engine";
+import type { IpAddress, LoadedRelease, Overrides, Prefix } from "@inkling/engine";
 import type { Decisions } from "@inkling/store/decisions/decisions";
 import type { Key } from "@inkling/store/keys/key";
 import type { Keyring } from "@inkling/store/keys/keyring";
@@ -41,7 +41,6 @@ export interface OpenDocuments {
 }
 
 export interface AppOptions extends StatusSource {
-  readonly mode: Mode;
   readonly releases: StatusSource["releases"] & { readonly current: LoadedRelease | undefined };
   readonly keyring: Pick<Keyring, "authenticate" | "state">;
   readonly buckets: Pick<Buckets, "limitsOf" | "take" | "takeUpTo">;
@@ -86,7 +85,7 @@ export class Exchange implements Question {
   readonly now: number;
   readonly release: LoadedRelease | undefined;
   readonly overrides: Overrides;
-  readonly mode: Mode;
+  readonly allowMissing: boolean;
   private readonly options: AppOptions;
   /** The key that the request carries, admitted or not. */
   key: Key | undefined = undefined;
@@ -110,7 +109,7 @@ export class Exchange implements Question {
     this.now = options.now();
     this.release = options.releases.current;
     this.overrides = options.overrides.current;
-    this.mode = options.mode;
+    this.allowMissing = options.allowMissing;
     this.options = options;
   }
 

@@ -107,8 +107,17 @@ function refusal({ did_you_mean, reasons }: DecisionAnswer) {
 
 const isNoVisitor = ({ code }: Problem) => code === "IP_ADDRESS_RESERVED" || code === "IP_ADDRESS_INVALID";
 
-function questionOf({ release, overrides, now, mode, ids }: Exchange): Question {
-  return { release, overrides, now, mode, ids, isSandbox: false, wants: PLAIN, findCaller: () => undefined };
+function questionOf({ release, overrides, now, allowMissing, ids }: Exchange): Question {
+  return {
+    release,
+    overrides,
+    now,
+    allowMissing,
+    ids,
+    isSandbox: false,
+    wants: PLAIN,
+    findCaller: () => undefined,
+  };
 }
 
 /** Reads the body, and returns it only if it was signed with one of the secrets. A copy returns the same result. */

@@ -209,7 +209,7 @@ function answersOf(server: BatchServer, call: BatchCall, out: Output, separator:
  * used.
  */
 function currentQuestion(server: BatchServer, call: Call, meter: KeyMeter): () => Question | Problem {
-  const { key, isSandbox, wants, mode, ids } = call.question;
+  const { key, isSandbox, wants, allowMissing, ids } = call.question;
   const findCaller = () => call.question.findCaller();
   let { release } = call.question;
   let heldSince = server.elapsed();
@@ -227,6 +227,6 @@ function currentQuestion(server: BatchServer, call: Call, meter: KeyMeter): () =
       release = server.releases.current;
     }
     const overrides = server.overrides.current;
-    return { key, release, overrides, now: server.now(), mode, isSandbox, wants, ids, findCaller };
+    return { key, release, overrides, now: server.now(), allowMissing, isSandbox, wants, ids, findCaller };
   };
 }

@@ -42,7 +42,7 @@ const sourceOf = (overrides: readonly Override[]): AnswerSource => ({
   release,
   overrides: new Overrides(overrides, () => ""),
   now: 0,
-  mode: "up",
+  allowMissing: true,
 });
 const summaryOf = (text: string, overrides: readonly Override[] = [], most = 1e6) =>
   finish(summarizeNetworks([readNetwork(text)!], sourceOf(overrides), most));

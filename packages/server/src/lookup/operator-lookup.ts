@@ -78,8 +78,8 @@ const ANY_MAILBOX = "any-mailbox-of-this-domain";
 const decoder = new TextDecoder();
 const parse = (body: Uint8Array) => JSON.parse(decoder.decode(body));
 
-/** In mode "up", the console shows all data that exists, and lists the missing data. */
-const withAllData = (source: OperatorSource): AnswerSource => ({ ...source, mode: "up" });
+/** The console shows all data that exists, and lists the missing data. */
+const withAllData = (source: OperatorSource): AnswerSource => ({ ...source, allowMissing: true });
 
 /** Networks and autonomous systems take seconds. Two tokens may look them up at the same time. */
 const turns = new Turns({ running: 2, waitingPerOwner: 4 });

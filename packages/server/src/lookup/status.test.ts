@@ -1,7 +1,15 @@
 import { describe, expect, test } from "bun:test";
+import { REPUTATION_FLAGS } from "@inkling/contract";
 import type { ChannelReport } from "@inkling/data";
 import { ANSWERS, type Answer, type FeedReport, type LoadedRelease } from "@inkling/engine";
-import { publicStatus, readiness, type StatusSource, statusDocument, warnings } from "./status.ts";
+import {
+  isStarting,
+  publicStatus,
+  readiness,
+  type StatusSource,
+  statusDocument,
+  warnings,
+} from "./status.ts";
 
 const SECRET = "http://intranet.corp:8000/feed answered <html>admin";
 const FEED: FeedReport = {
@@ -19,7 +27,7 @@ const FEED: FeedReport = {
 };
 const SOURCE: StatusSource = {
   version: "1.0.0",
-  mode: "serve",
+  allowMissing: false,
   releases: {
     current: {
       name: "20260601T000000Z-0123456789ab",
@@ -113,16 +121,31 @@ describe("why a release does not answer", () => {
     ]);
   });
 
-  test("a release without any data for reputation is a warning; without one flag it is not", () => {
-    const missing = (answers: readonly Answer[]) => {
+  describe("a release without data for flags of reputation", () => {
+    const failed = (flag: string) => ({ ...FEED, sets: flag, state: "missing" as const });
+    const source = (missing: readonly Answer[], feeds: readonly FeedReport[] = []): StatusSource => {
       const current = { ...SOURCE.releases.current!, manifest: { ...SOURCE.releases.current!.manifest } };
-      current.manifest.missing = [...answers];
-      return warnings({ ...SOURCE, releases: { ...SOURCE.releases, refused: undefined, current } });
+      Object.assign(current.manifest, { missing, feeds });
+      return { ...SOURCE, releases: { ...SOURCE.releases, refused: undefined, current } };
     };
-    expect(missing(ANSWERS.filter((answer) => answer !== "is_tor_exit"))).toEqual([]);
-    expect(missing(["is_abuser", "is_proxy", "is_tor_exit"])).toEqual([
-      expect.stringContaining("reputation"),
-    ]);
+
+    test("whose lists were never requested is starting, and the warning says which and what to do", () => {
+      const starting = source(["is_abuser", "is_proxy"]);
+      expect(isStarting(starting)).toBe(true);
+      expect(warnings(starting)).toEqual([
+        expect.stringMatching(
+          /reputation return 503 until lists for is_abuser and is_proxy .*ALLOW_MISSING=1/,
+        ),
+      ]);
+      expect(isStarting({ ...starting, allowMissing: true })).toBe(false);
+    });
+
+    test("whose lists failed is ready; only if all flags are missing, there is a warning", () => {
+      const some = source(["is_proxy"], [failed("is_proxy")]);
+      expect([isStarting(some), warnings(some)]).toEqual([false, []]);
+      const all = source(REPUTATION_FLAGS, REPUTATION_FLAGS.map(failed));
+      expect([isStarting(all), warnings(all)]).toEqual([false, [expect.stringContaining("reputation")]]);
+    });
   });
 
   test("a server that does not follow its channel explains the fault, without the text of the error", () => {

@@ -4,14 +4,14 @@
 
 import { REPUTATION_FLAGS } from "@inkling/contract";
 import { CHANNEL_FAULTS, type ChannelReport, type NamedRelease } from "@inkling/data";
-import { dataAges, type FeedReport, feedStatusOf, type Mode } from "@inkling/engine";
+import { dataAges, type FeedReport, feedStatusOf } from "@inkling/engine";
 import type { FeedStatus, Status } from "@inkling/operations/answer-schemas";
 import type { KeyringState } from "@inkling/store/keys/keyring";
 import type { Refusal } from "../releases/releases.ts";
 
 export interface StatusSource {
   readonly version: string;
-  readonly mode: Mode;
+  readonly allowMissing: boolean;
   readonly releases: {
     readonly current: NamedRelease | undefined;
     /** Why the wanted release is not in use. */
@@ -54,14 +54,35 @@ function withoutRelease({ refused, channel }: StatusSource["releases"]): string 
   return `the release ${refused.name} is damaged or from another version: \`inkling doctor\` names the fault; ${repair}`;
 }
 
+/** Returns the flags without data whose feeds have never been requested, as after a first build from seeds. */
+function unrequestedFlags({ allowMissing, releases: { current } }: StatusSource): string[] {
+  if (current === undefined || allowMissing) return [];
+  const { missing, feeds } = current.manifest;
+  return REPUTATION_FLAGS.filter(
+    (flag) =>
+      missing.includes(flag) &&
+      !feeds.some(({ sets, state, error }) => sets === flag && state === "missing" && error !== undefined),
+  );
+}
+
+/** Is the server still without lists that it has never requested? */
+export const isStarting = (source: StatusSource): boolean => unrequestedFlags(source).length > 0;
+
 /** Returns what is wrong although the server still answers lookups. */
-export function warnings({ releases: { refused, current, channel }, keyring }: StatusSource): string[] {
+export function warnings(source: StatusSource): string[] {
+  const { refused, current, channel } = source.releases;
+  const { keyring } = source;
   const found = [...(keyring.state.warnings ?? [])];
   if (refused !== undefined && current !== undefined) {
     found.push(`release ${refused.name} is refused, and ${current.name} is used instead`);
   }
   const missing = current?.manifest.missing ?? [];
-  if (REPUTATION_FLAGS.every((flag) => missing.includes(flag)))
+  const unrequested = unrequestedFlags(source);
+  if (unrequested.length > 0)
+    found.push(
+      `lookups of reputation return 503 until lists for ${unrequested.join(" and ")} are fetched; INKLING_ALLOW_MISSING=1 answers without them`,
+    );
+  else if (REPUTATION_FLAGS.every((flag) => missing.includes(flag)))
     found.push(
       "the release has no data for any flag of reputation; `inkling data status` shows the failed feeds",
     );
@@ -101,13 +122,13 @@ const withoutTexts = (feed: FeedStatus): FeedStatus => ({
 });
 
 /** Returns the document for operators. Times are ISO 8601, and ages are whole seconds. */
-export function statusDocument({ version, mode, releases, keyring }: StatusSource, now: number) {
+export function statusDocument({ version, allowMissing, releases, keyring }: StatusSource, now: number) {
   const { current, refused } = releases;
   const feeds = releases.feeds ?? current?.manifest.feeds ?? [];
   const database: "reachable" | "unreachable" = keyring.state.failures === 0 ? "reachable" : "unreachable";
   return {
     version,
-    mode,
+    allow_missing: allowMissing,
     release: current === undefined ? null : releaseStatus(current, releases.since ?? now),
     refused_release:
       refused === undefined ? null : { name: refused.name, reason: refused.reason, at: iso(refused.at) },

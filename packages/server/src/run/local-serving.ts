@@ -43,12 +43,11 @@ export class LocalServing implements Serving {
   async listen(services: Services): Promise<number> {
     const { options, counts, log, releases } = this;
     const { keyring, overrides, rulesets, decisions } = services;
-    const { mode, version } = options;
+    const { version } = options;
     const memory = new Uint8Array(VISITOR_COUNTS_BYTES);
     const visits = new VisitorCounts(memory, crypto.getRandomValues(new Uint8Array(32)));
     const state = { releases, keyring, overrides, rulesets, visits, decisions };
     const parts = {
-      mode,
       version,
       ...state,
       cells: this.memory.cells,

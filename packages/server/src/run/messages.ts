@@ -20,7 +20,7 @@ import type { SentTable, TableSender } from "./table-sender.ts";
 export type WorkerSlot = number & { readonly of?: "worker" };
 
 /** What a worker needs to start. */
-export interface WorkerStart extends Pick<ServerOptions, "mode" | "version"> {
+export interface WorkerStart extends Pick<ServerOptions, "version"> {
   readonly settings: SettingsOf<"worker">;
   readonly slot: WorkerSlot;
   /** The primary's LAYOUT (shared-memory.ts). */

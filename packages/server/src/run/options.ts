@@ -3,14 +3,13 @@
 
 import type { ServerSettings } from "@inkling/contract";
 import type { HostReport } from "@inkling/data";
-import { type Mode, type Prefix, parsePeerPrefix } from "@inkling/engine";
+import { type Prefix, parsePeerPrefix } from "@inkling/engine";
 import type { HostEntry } from "@inkling/store/host-entry";
 import type { DataActions } from "../admin/handler.ts";
 import type { Log } from "../telemetry/log.ts";
 
 /** The settings, and what the program that starts the server adds to them. */
 export interface ServerOptions extends ServerSettings {
-  readonly mode: Mode;
   readonly version: string;
   /**
    * Milliseconds between two checks for changes. It replaces the defaults of 1,000 for keys, 500 for overrides and

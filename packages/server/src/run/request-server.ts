@@ -31,7 +31,7 @@ type WorkerSettings = SettingsOf<"worker">;
 const QUEUE_MS = 20;
 
 /** The data that answers come from. This process owns it, or messages keep it up to date. */
-interface AnsweringParts extends Pick<AppOptions, "mode" | "version"> {
+interface AnsweringParts extends Pick<AppOptions, "version"> {
   readonly releases: AppOptions["releases"];
   /** See {@link SteadyClock}. */
   readonly clockAheadMs?: number;
@@ -90,6 +90,7 @@ export class RequestServer {
     return new App({
       ...this.parts,
       settings: this.settings,
+      allowMissing: this.settings.allowMissing,
       trustedProxies: this.trustedProxies,
       isDraining: this.isDraining,
       buckets: this.buckets,

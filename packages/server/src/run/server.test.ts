@@ -320,11 +320,11 @@ describe("answers without data", () => {
   const release = { id: releaseId(manifest), ...manifest };
 
   test.each([
-    ["serve", true],
-    ["up", false],
-  ] as const)("are told in the log of %s: %p", async (mode, isTold) => {
+    [false, true],
+    [true, false],
+  ] as const)("are told in the log if INKLING_ALLOW_MISSING is %p: %p", async (allowMissing, isTold) => {
     const lines: string[] = [];
-    const over = options({ mode, writeLog: (text) => lines.push(text) });
+    const over = options({ allowMissing, writeLog: (text) => lines.push(text) });
     mkdirSync(join(over.dataDir, "releases"));
     writeFileSync(join(over.dataDir, "releases", `${releaseName(release)}.json`), JSON.stringify(release));
     writeFileSync(join(over.dataDir, "current"), releaseName(release));

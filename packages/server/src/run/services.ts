@@ -189,7 +189,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
 }
 
 async function openReleases(
-  { dataDir, mode }: ServerOptions,
+  { dataDir, allowMissing }: ServerOptions,
   { log, closers, serving }: ServiceParts,
 ): Promise<Releases> {
   const releases = new Releases({
@@ -198,7 +198,7 @@ async function openReleases(
     verify: verifyInThread,
     onEvent: (event) => {
       logRelease(log, event);
-      if (event.type === "serving") logMissing(log, mode, releases.current);
+      if (event.type === "serving") logMissing(log, allowMissing, releases.current);
       serving.publish("release");
     },
   });
@@ -383,10 +383,10 @@ function logRelease(log: Log, event: ReleaseEvent): void {
 }
 
 /** Logs what data a release lacks when it comes into use, because production servers refuse lookups without data. */
-function logMissing(log: Log, mode: ServerOptions["mode"], release: NamedRelease | undefined): void {
+function logMissing(log: Log, allowMissing: boolean, release: NamedRelease | undefined): void {
   const missing = release?.manifest.missing ?? [];
-  if (mode === "serve" && missing.length > 0) {
-    log.error("answers-missing", { missing, effect: "lookups that need them return 503 DATA_NOT_LOADED" });
+  if (!allowMissing && missing.length > 0) {
+    log.info("answers-missing", { missing, effect: "lookups that need them return 503 DATA_NOT_LOADED" });
   }
 }
 

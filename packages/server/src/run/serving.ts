@@ -40,7 +40,7 @@ export function serverReadiness(source: StatusSource & Pick<MetricsSource, "work
 
 /** Creates the source of metrics and status. */
 export function metricsSource(
-  { version, mode, decisionsMaxMb }: ServerOptions,
+  { version, allowMissing, decisionsMaxMb }: ServerOptions,
   services: Services,
   { serving, adminProblems, webhooks }: MetricsParts,
   startedAt: EpochMs,
@@ -49,7 +49,7 @@ export function metricsSource(
   return {
     ...services,
     version,
-    mode,
+    allowMissing,
     unreadable: store.tables.unreadable,
     adminProblems,
     webhooks,

@@ -223,11 +223,10 @@ export class WorkerPool implements Serving {
   }
 
   private startOf(slot: WorkerSlot): WorkerStart {
-    const { mode, version } = this.options;
+    const { version } = this.options;
     const { memory } = this.parts;
     return {
       settings: this.workerSettings,
-      mode,
       version,
       slot,
       layout: LAYOUT,

@@ -55,7 +55,7 @@ export class Worker {
 
   /** @throws StartError */
   constructor(start: WorkerStart, host: WorkerHost) {
-    const { settings, slot, base, layout, mode, version } = start;
+    const { settings, slot, base, layout, version } = start;
     const { workers } = settings;
     if (layout !== LAYOUT) {
       const hint = "the program's files were replaced while it was running: restart it";
@@ -79,7 +79,6 @@ export class Worker {
       () => counts.countDecision(),
     );
     this.requestServer = new RequestServer(settings, {
-      mode,
       version,
       releases: this.releases,
       keyring: this.keyring,

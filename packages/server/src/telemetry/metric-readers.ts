@@ -3,13 +3,12 @@
 
 import type { LabelsOf, METRICS, MetricName } from "@inkling/contract";
 import type { ChannelReport } from "@inkling/data";
-import { type FeedReport, feedAgeSeconds, type Mode, type Release } from "@inkling/engine";
+import { type FeedReport, feedAgeSeconds, type Release } from "@inkling/engine";
 import type { Counts } from "./counts.ts";
 
 /** The parts of the server's objects that metrics are read from. Times are epoch ms. */
 export interface MetricsSource {
   readonly version: string;
-  readonly mode: Mode;
   readonly counts: Counts;
   /** Does `/readyz` return 200? */
   readonly isReady: boolean;
@@ -197,7 +196,7 @@ export const READERS: Readers = {
   inkling_mx_cache_entries: ({ mx }) => mx.state.cached,
   inkling_workers: ({ workers }) => Array.from(workers.states, ([state, count]) => [{ state }, count]),
   inkling_worker_restarts_total: ({ workers }) => workers.restarts,
-  inkling_build_info: ({ version, mode }) => [[{ version, mode }, 1]],
+  inkling_build_info: ({ version }) => [[{ version }, 1]],
   process_cpu_seconds_total: ({ processes }) => {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6 + processes.cpuSeconds;

@@ -42,7 +42,7 @@ function source(
 ): MetricsSource & StatusSource {
   return {
     version: "1.2.3",
-    mode: "serve",
+    allowMissing: false,
     isReady: current !== undefined,
     releases: { current, refused: undefined, since: undefined },
     keyring: {
@@ -126,7 +126,7 @@ describe("metrics", () => {
       "inkling_overrides_checked_timestamp_seconds 3",
       "inkling_usage_pending 4",
       "inkling_usage_flush_failures_total 2",
-      'inkling_build_info{version="1.2.3",mode="serve"} 1',
+      'inkling_build_info{version="1.2.3"} 1',
     ]) {
       expect(text).toContain(line);
     }
