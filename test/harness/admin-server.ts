@@ -9,6 +9,7 @@ import { Log } from "../../packages/server/src/telemetry/log.ts";
 import { NO_RULESET } from "../../packages/store/src/rulesets/record.ts";
 import { openStore, type Store } from "../../packages/store/src/store.ts";
 import { checkResponse } from "./checked-fetch.ts";
+import { testSettings } from "./server-options.ts";
 import { randomBytes } from "./tokens.ts";
 
 export const ADMIN_NOW = Date.parse("2026-06-01T12:00:00Z");
@@ -60,7 +61,7 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
         (await store.decisions.label(id, outcome, key, by)) === undefined ? "unknown" : "labelled",
     } satisfies AdminAppOptions["decisions"],
     serving: { publish: () => {} },
-    settings: { decisions: true },
+    settings: testSettings({ decisions: true }),
     rulesetCache: { current: NO_RULESET, refresh: async () => {} },
     status: {
       version: "0.0.0",

@@ -20,6 +20,7 @@ import { Log } from "../../packages/server/src/telemetry/log.ts";
 import type { Decisions } from "../../packages/store/src/decisions/decisions.ts";
 import { type Counted, type Key, type KeyId, REFUSALS, SCOPES } from "../../packages/store/src/keys/key.ts";
 import { NO_RULESET } from "../../packages/store/src/rulesets/record.ts";
+import { testSettings } from "./server-options.ts";
 
 export const NOON = Date.UTC(2026, 5, 1, 12);
 export const encode = (text: string) => new TextEncoder().encode(text);
@@ -82,7 +83,7 @@ export function testOptions<T>(
     rulesets: { current: NO_RULESET },
     visits: new VisitorCounts(new Uint8Array(VISITOR_COUNTS_BYTES), new Uint8Array(32)),
     decisions: NO_DECISIONS,
-    settings: { decisions: false, supabaseHookSecret: [] },
+    settings: testSettings(),
     checks: { checkMx: () => ({ outcome: "found", known: [] }) },
     documents: async () => new PublicDocuments("0.0.0"),
     trustedProxies: [],

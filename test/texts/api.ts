@@ -16,6 +16,7 @@ import { adminServer, closeAdminServers } from "../harness/admin-server.ts";
 import { KEY, NOON, testOptions } from "../harness/app-options.ts";
 import { keyUpdate } from "../harness/key-updates.ts";
 import { smallRelease, temporaryFolder } from "../harness/release.ts";
+import { testSettings } from "../harness/server-options.ts";
 import { freshToken, randomBytes } from "../harness/tokens.ts";
 
 /** Codes that are not caused here, each with the test that causes it. */
@@ -37,7 +38,7 @@ export const ELSEWHERE: Readonly<Partial<Record<ProblemCode | AdminProblemCode, 
 };
 
 /** Settings of a server that stores decisions. */
-const STORED = { decisions: true, supabaseHookSecret: [] };
+const STORED = testSettings({ decisions: true });
 const GEO = "/v1/ip-intel/geolocate/";
 const REPUTATION = "/v1/ip-intel/reputation/";
 

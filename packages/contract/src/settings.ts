@@ -13,7 +13,6 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 /** The type of each parsed value. Only plain values are allowed, because processes send settings as messages. */
 export interface SettingValues {
   readonly "yes or no": boolean;
-  readonly host: string;
   readonly "host names": readonly string[];
   readonly folder: string;
   readonly file: string;
@@ -23,8 +22,6 @@ export interface SettingValues {
   readonly "channel keys": readonly string[];
   readonly "database url": string;
   readonly "api key": string;
-  readonly "account id": string;
-  readonly "publisher key": string;
   /** Secrets for Standard Webhooks, in base64, without the prefixes `v1,` and `whsec_`. */
   readonly "webhook secrets": readonly string[];
   /** Networks in canonical form: "10.0.0.0/8", "192.0.2.1/32". */
@@ -43,7 +40,27 @@ interface WholeNumber {
   readonly max: number;
 }
 
-export type SettingType = keyof SettingValues | WholeNumber;
+/** Text of one line. A type of its own in SettingValues is only for values that a pattern does not describe. */
+export interface Pattern {
+  readonly pattern: RegExp;
+  /** Completes the sentence "must be …". */
+  readonly form: string;
+  /** Shown after the flag in --help. */
+  readonly placeholder: string;
+}
+
+export type SettingType = keyof SettingValues | WholeNumber | Pattern;
+
+const HOST = {
+  pattern: /^[0-9A-Za-z.:_-]+$/,
+  form: "an address such as 127.0.0.1 or ::1, or a host name, without a port",
+  placeholder: "address",
+};
+const PUBLISHER_KEY = {
+  pattern: /^[!-~]{8,200}$/,
+  form: "exactly what the publisher gave you: at least 8 characters, without spaces",
+  placeholder: "key",
+};
 
 /**
  * The kinds of processes that read settings. `serve` and `up` run a primary and workers, and also build releases. A
@@ -74,7 +91,7 @@ interface SettingRow {
 
 export const SETTINGS = {
   host: {
-    type: "host",
+    type: HOST,
     default: "127.0.0.1",
     help: "address that the API listens on; 0.0.0.0 for all networks",
     docs: "Address of the API listener: `0.0.0.0` for all networks, `::` for IPv6 as well.",
@@ -88,7 +105,7 @@ export const SETTINGS = {
     readBy: ["primary", "worker"],
   },
   adminHost: {
-    type: "host",
+    type: HOST,
     default: "127.0.0.1",
     help: "address of the admin listener (metrics, admin API); keep it off public networks",
     docs: "Address of the admin listener: `/metrics` (without a key), admin API, console. Keep it off public networks.",
@@ -169,34 +186,34 @@ export const SETTINGS = {
     readBy: ["primary"],
   },
   maxmindAccountId: {
-    type: "account id",
+    type: { pattern: /^[0-9]{1,12}$/, form: "your account number", placeholder: "number" },
     help: "MaxMind account number, for the feeds geolite2-city, geoip2-city and geoip2-anonymous-ip",
     docs: "MaxMind account number, for `geolite2-city`, `geoip2-city` and `geoip2-anonymous-ip` ([feeds](feeds.md#optional-feeds)).",
     secret: true,
     readBy: ["builder"],
   },
   maxmindLicenseKey: {
-    type: "publisher key",
+    type: PUBLISHER_KEY,
     help: "license key of your MaxMind account",
     secret: true,
     readBy: ["builder"],
   },
   abuseipdbKey: {
-    type: "publisher key",
+    type: PUBLISHER_KEY,
     help: "AbuseIPDB API key, for the feed abuseipdb",
     docs: "AbuseIPDB API key, for `abuseipdb`.",
     secret: true,
     readBy: ["builder"],
   },
   ip2locationToken: {
-    type: "publisher key",
+    type: PUBLISHER_KEY,
     help: "IP2Location LITE download token, for the feed ip2proxy-lite",
     docs: "IP2Location LITE download token, for `ip2proxy-lite`.",
     secret: true,
     readBy: ["builder"],
   },
   ipinfoToken: {
-    type: "publisher key",
+    type: PUBLISHER_KEY,
     help: "IPinfo token, for the feed ipinfo-lite",
     docs: "IPinfo token, for `ipinfo-lite`.",
     secret: true,
@@ -323,7 +340,11 @@ export const SETTINGS = {
 type Rows = typeof SETTINGS;
 export type SettingName = keyof Rows;
 
-type Value<Type extends SettingType> = Type extends keyof SettingValues ? SettingValues[Type] : number;
+type Value<Type extends SettingType> = Type extends keyof SettingValues
+  ? SettingValues[Type]
+  : Type extends Pattern
+    ? string
+    : number;
 
 /** The active settings. All paths are absolute. */
 export type Settings = {

@@ -138,7 +138,7 @@ export interface OperationContext {
     entry: Omit<HostEntry, "author" | "source">,
     change: () => T | Promise<T>,
   ) => Promise<T>;
-  readonly settings: Pick<ServerSettings, "decisions">;
+  readonly settings: ServerSettings;
   /** On a server, the recorder, which also has decisions that are not stored yet. */
   readonly decisions: {
     label(id: string, outcome: Outcome, key: undefined, by: Author): Promise<LabelResult>;

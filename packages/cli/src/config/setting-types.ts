@@ -3,7 +3,7 @@
 
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import { ownFeeds } from "@inkling/compiler/own-feed";
-import { LOG_LEVELS, type SettingType, type SettingValues } from "@inkling/contract";
+import { LOG_LEVELS, type Pattern, type SettingType, type SettingValues } from "@inkling/contract";
 import { parseChannel } from "@inkling/data";
 import { formatPrefix, parsePeerPrefix, toAsciiDomain, withoutHostBits } from "@inkling/engine";
 import { formatDnsServer, parseDnsServer } from "@inkling/server/dns-servers";
@@ -18,6 +18,13 @@ function wholeNumber(least: number, most: number) {
     .refine((value) => Number.isInteger(value) && value >= least && value <= most, problem);
 }
 
+/** Numbers are text too, because inkling.toml may have `maxmind_account_id = 123456`. */
+const textOf = ({ pattern, form }: Pattern) =>
+  z
+    .union([z.string(), z.number()], `must be ${form}`)
+    .transform(String)
+    .refine((text) => pattern.test(text), `must be ${form}`);
+
 const YES = ["1", "true", "yes", "on"];
 const NO = ["0", "false", "no", "off"];
 
@@ -30,10 +37,6 @@ const yesOrNo = z
     "must be 1 or 0",
   )
   .transform((value) => (typeof value === "boolean" ? value : YES.includes(value.toLowerCase())));
-
-const host = z
-  .string("must be an address or a host name")
-  .regex(/^[0-9A-Za-z.:_-]+$/, "must be an address such as 127.0.0.1 or ::1, or a host name, without a port");
 
 const hostNames = listOf("names", "host names such as inkling.example or inkling.example:8443", (text) =>
   /^[0-9A-Za-z.-]+(:[0-9]{1,5})?$/.test(text) ? text : undefined,
@@ -83,18 +86,6 @@ const apiKey = z
   .refine(
     isWellFormedToken,
     "must be ink_live_ or ink_test_, 32 base62 characters, _ and a checksum; `inkling keys create` creates one",
-  );
-
-const accountId = z
-  .union([z.string(), z.number()], "must be a number")
-  .transform(String)
-  .refine((text) => /^[0-9]{1,12}$/.test(text), "must be your account number");
-
-const publisherKey = z
-  .string("must be text")
-  .regex(
-    /^[!-~]{8,200}$/,
-    "must be exactly what the publisher gave you: at least 8 characters, without spaces",
   );
 
 /**
@@ -171,7 +162,6 @@ interface TypeOf<Value> {
 
 const TYPES: { readonly [Name in keyof SettingValues]: TypeOf<SettingValues[Name]> } = {
   "yes or no": { schema: yesOrNo },
-  host: { schema: host, placeholder: "address" },
   "host names": { schema: hostNames, placeholder: "names", isList: true },
   folder: { schema: path, placeholder: "folder" },
   file: { schema: path, placeholder: "file" },
@@ -180,8 +170,6 @@ const TYPES: { readonly [Name in keyof SettingValues]: TypeOf<SettingValues[Name
   "channel keys": { schema: channelKeys, placeholder: "keys", isList: true },
   "database url": { schema: databaseUrl, placeholder: "URL" },
   "api key": { schema: apiKey, placeholder: "key" },
-  "account id": { schema: accountId, placeholder: "number" },
-  "publisher key": { schema: publisherKey, placeholder: "key" },
   "webhook secrets": { schema: webhookSecrets, placeholder: "secret" },
   networks: { schema: networks, placeholder: "networks", isList: true },
   domains: { schema: domains, placeholder: "domains", isList: true },
@@ -193,5 +181,6 @@ const TYPES: { readonly [Name in keyof SettingValues]: TypeOf<SettingValues[Name
 
 export function typeOf(type: SettingType): TypeOf<unknown> {
   if (typeof type === "string") return TYPES[type];
-  return { schema: wholeNumber(type.min, type.max), placeholder: "number" };
+  if ("min" in type) return { schema: wholeNumber(type.min, type.max), placeholder: "number" };
+  return { schema: textOf(type), placeholder: type.placeholder };
 }

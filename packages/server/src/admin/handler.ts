@@ -34,7 +34,7 @@ export interface AdminAppOptions {
   readonly decisions: Pick<DecisionRecorder, "label" | "flush">;
   /** The processes that answer requests. */
   readonly serving: { publish(change: "log-level"): void };
-  readonly settings: Pick<ServerSettings, "decisions">;
+  readonly settings: ServerSettings;
   readonly keyLoader: Pick<LiveKeys, "refresh" | "state">;
   readonly releases: Pick<Releases, "current" | "open" | "check">;
   readonly verify: Verify;

@@ -6,7 +6,7 @@ import { WANTS } from "../lookup/pipeline.ts";
 import { isStarting, publicStatus, readiness, warnings } from "../lookup/status.ts";
 import { type ApiContext, type Handling, type Handlings, pathValue } from "./handler.ts";
 import type { Exchange, OpenDocument, OpenDocuments } from "./request-context.ts";
-import { JSON_TYPE, NO_STORE } from "./responses.ts";
+import { JSON_TYPE } from "./responses.ts";
 
 const PATH_NOT_FOUND = problem("PATH_NOT_FOUND");
 const START_PAGE = "/docs";
@@ -64,7 +64,7 @@ function leadToReference(exchange: Exchange, { responses }: ApiContext): Respons
   if (!isRead || !acceptsHtml(headers.get("accept"))) {
     return responses.sendProblem(exchange, PATH_NOT_FOUND);
   }
-  const { "Content-Type": _, ...kept } = responses.makeHeaders(exchange, JSON_TYPE, NO_STORE);
+  const { "Content-Type": _, ...kept } = responses.makeHeaders(exchange, JSON_TYPE);
   return new Response(null, { status: 302, headers: { ...kept, Location: START_PAGE } });
 }
 

@@ -21,6 +21,7 @@ import fc from "fast-check";
 import { anyText } from "../../../../test/harness/any-text.ts";
 import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
 import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
+import { testSettings } from "../../../../test/harness/server-options.ts";
 import { requestIds } from "../http/request-id.ts";
 import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
@@ -130,7 +131,7 @@ function setUp(setting: Setting = {}) {
       buckets: new Buckets({ rate: setting.rate ?? 1000, burst: setting.burst ?? 2000 }, cellsOnDemand(NOON)),
       overrides: { current: overridesOf(setting.overrides ?? []) },
       ...(setting.mx && { checks: { checkMx: () => setting.mx! } }),
-      settings: { decisions: false, supabaseHookSecret: setting.hookSecrets ?? [] },
+      settings: testSettings({ supabaseHookSecret: setting.hookSecrets ?? [] }),
       trustedProxies: (setting.trustedProxies ?? []).map((text) => parsePrefix(text)!),
       newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
     },

@@ -4,7 +4,6 @@
 
 import { type ApiContext, callOf, type Handlings, type Route, readPathValue } from "./handler.ts";
 import type { Exchange } from "./request-context.ts";
-import { NO_STORE } from "./responses.ts";
 
 export const ASSESS_HANDLINGS = {
   assess: { handle: assess },
@@ -23,7 +22,7 @@ async function assess(exchange: Exchange, api: ApiContext): Promise<Response> {
   }
   exchange.values = answer.values;
   exchange.rate = api.buckets.take(call.key, exchange.now, 0); // what remains of the rate at this moment
-  const headers = responses.makeHeaders(exchange, answer.type, NO_STORE);
+  const headers = responses.makeHeaders(exchange, answer.type);
   if (answer.isGzip) headers["Content-Encoding"] = "gzip";
   return new Response(answer.body, { headers });
 }

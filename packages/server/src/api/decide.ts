@@ -6,7 +6,7 @@ import {
   type DecisionOutcomeSet,
   OUTCOMES,
   type Outcome,
-  type ServerSettings,
+  type SettingsOf,
 } from "@inkling/contract";
 import type { Decisions } from "@inkling/store/decisions/decisions";
 import type { RequestName } from "@inkling/store/decisions/record";
@@ -65,7 +65,7 @@ const encoder = new TextEncoder();
 export interface AssessServer extends BatchServer {
   readonly decider: Decider;
   readonly decisions: Decisions;
-  readonly settings: Pick<ServerSettings, "decisions">;
+  readonly settings: SettingsOf<"worker">;
 }
 
 /** Answers a request about one visitor, or returns a stream of answers about many visitors. */

@@ -4,33 +4,22 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { PROBLEMS } from "@inkling/contract";
-import { Overrides } from "@inkling/engine";
 import type { Status } from "@inkling/operations/answer-schemas";
+import { testOptions } from "../../../../test/harness/app-options.ts";
 import { type StatusSource, statusDocument } from "../lookup/status.ts";
 import { problemsPage } from "../openapi/problems-page.ts";
-import { Counts } from "../telemetry/counts.ts";
-import { Log } from "../telemetry/log.ts";
-import { App, type AppOptions } from "./app.ts";
+import { App } from "./app.ts";
 import { PublicDocuments } from "./documents.ts";
 
 // Compiles only if /v1/status returns what its schema promises.
 (source: StatusSource) => statusDocument(source, 0) satisfies Status;
 
-/** Creates an app without keys or data, which these documents do not need. */
-function app(): App {
-  const options = {
-    version: "1.2.3",
-    releases: { current: undefined },
-    overrides: { current: Overrides.NONE },
-    counts: new Counts(),
-    documents: async () => new PublicDocuments("1.2.3"),
-    log: new Log({ level: "error", write: () => {}, now: () => 0 }),
-    now: () => 0,
-    elapsed: () => 0,
-    newRequestId: () => "abcdefghij",
-  };
-  return new App(options as unknown as AppOptions);
-}
+const VERSION = "1.2.3";
+const app = () =>
+  new App({
+    ...testOptions({}, () => undefined).options,
+    documents: async () => new PublicDocuments(VERSION),
+  });
 
 const send = async (path: string, init: RequestInit = {}) =>
   app().handle(new Request(`http://test${path}`, init), { requestIP: () => null });
@@ -64,7 +53,7 @@ describe("open documents", () => {
   });
 
   test("the version is the server's", async () => {
-    expect(await (await send("/openapi.json")).json()).toMatchObject({ info: { version: "1.2.3" } });
+    expect(await (await send("/openapi.json")).json()).toMatchObject({ info: { version: VERSION } });
   });
 
   const nothing = [

@@ -14,7 +14,7 @@ import { type Pipeline, PLAIN, type Question, type Subject } from "../lookup/pip
 import type { ApiContext, Handlings } from "./handler.ts";
 import { deniedBits } from "./parameters.ts";
 import type { Exchange } from "./request-context.ts";
-import { hasLongBody, JSON_TYPE, NO_STORE } from "./responses.ts";
+import { hasLongBody, JSON_TYPE } from "./responses.ts";
 
 const VISITOR_UNKNOWN = problem(
   "IP_ADDRESS_INVALID",
@@ -65,7 +65,7 @@ function judgeVisitor(exchange: Exchange, api: ApiContext): Response {
 
 /** Lets the visitor pass with status 200, the only status that every proxy accepts. */
 function allow(exchange: Exchange, { responses }: ApiContext, found: Record<string, string>): Response {
-  const { "Content-Type": _, ...headers } = responses.makeHeaders(exchange, JSON_TYPE, NO_STORE);
+  const { "Content-Type": _, ...headers } = responses.makeHeaders(exchange, JSON_TYPE);
   if (hasLongBody(exchange.request)) headers.Connection = "close"; // as with refusals, nobody reads the body
   return new Response(null, { headers: { ...headers, ...found } });
 }

@@ -23,7 +23,7 @@ import {
   readPathValue,
 } from "./handler.ts";
 import type { Exchange } from "./request-context.ts";
-import { IP_CACHE, JSON_TYPE, NO_STORE } from "./responses.ts";
+import { JSON_TYPE } from "./responses.ts";
 
 const SANDBOX_ETAG = `"${SANDBOX_VERSION}"`;
 
@@ -62,9 +62,8 @@ function answerAddress(exchange: Exchange, api: ApiContext, lookup: IpLookup, ro
   if (release !== undefined && isCommon && !exchange.request.headers.has("if-none-match")) {
     return responses.sendAnswer(exchange, release, lookup, body);
   }
-  const headers = responses.makeHeaders(exchange, JSON_TYPE, IP_CACHE);
+  const headers = responses.makeHeaders(exchange, JSON_TYPE, "private");
   headers.ETag = etagOf(exchange, release, subject, overridden);
-  headers.Vary = "Authorization";
   responses.setDataState(exchange, lookup, headers);
   return responses.sendConditional(exchange, body, headers);
 }
@@ -107,7 +106,7 @@ function sendVerdict(exchange: Exchange, { responses }: ApiContext, body: Answer
   if (!(body instanceof Uint8Array)) return responses.sendProblem(exchange, body);
   const { isSandbox, release } = exchange;
   if (!isSandbox && release !== undefined) return responses.sendAnswer(exchange, release, "email", body);
-  const headers = responses.makeHeaders(exchange, JSON_TYPE, NO_STORE);
+  const headers = responses.makeHeaders(exchange, JSON_TYPE);
   return new Response(body as Uint8Array<ArrayBuffer>, { headers });
 }
 
@@ -120,7 +119,7 @@ async function answerValues(exchange: Exchange, api: ApiContext, lookup: Lookup)
   if ("code" in answer) return responses.sendProblem(exchange, answer);
   exchange.values = answer.values;
   exchange.rate = api.buckets.take(call.key, exchange.now, 0); // a JSON batch has charged its other values
-  const headers = responses.makeHeaders(exchange, answer.type, NO_STORE);
+  const headers = responses.makeHeaders(exchange, answer.type);
   responses.setDataState(exchange, lookup, headers);
   if (answer.isGzip) headers["Content-Encoding"] = "gzip";
   return new Response(answer.body, { headers });

@@ -7,7 +7,6 @@ import { type Problem, type ProblemCode, problem } from "../http/problems.ts";
 import { isLookup, WANTS } from "../lookup/pipeline.ts";
 import { type ApiContext, type Handling, type Handlings, type Route, readPathValue } from "./handler.ts";
 import type { Exchange } from "./request-context.ts";
-import { IP_CACHE, NO_STORE } from "./responses.ts";
 
 type Service = "country" | "city";
 
@@ -49,8 +48,7 @@ function answerAddress(exchange: Exchange, api: ApiContext, service: Service, ro
   const answer = pipeline.answerAddress("geolocate", subject, exchange);
   exchange.isLookup = isLookup(answer);
   if ("code" in answer) return sendProblem(exchange, api, answer);
-  const headers = responses.makeHeaders(exchange, typeOf(service, "2.1"), IP_CACHE);
-  headers.Vary = "Authorization";
+  const headers = responses.makeHeaders(exchange, typeOf(service, "2.1"), "private");
   responses.setDataState(exchange, "geolocate", headers);
   const location: GeolocateAnswer = JSON.parse(decoder.decode(bodyOf(answer)));
   const isCity = service === "city";
@@ -82,10 +80,7 @@ function sendProblem(exchange: Exchange, { counts, responses }: ApiContext, prob
   counts.countProblem(problem.code);
   exchange.code = problem.code;
   const [code, status, error] = THEIRS[problem.code] ?? [problem.code, problem.status];
-  const headers = Object.assign(
-    responses.makeHeaders(exchange, typeOf("error", "2.0"), NO_STORE),
-    problem.headers,
-  );
+  const headers = Object.assign(responses.makeHeaders(exchange, typeOf("error", "2.0")), problem.headers);
   delete headers["WWW-Authenticate"];
   if (status === 401) headers["WWW-Authenticate"] = CHALLENGE;
   return new Response(JSON.stringify({ code, error: error ?? problem.detail }), { status, headers });

@@ -1,7 +1,7 @@
 // request-context.ts: defines the state of one request from its arrival to its answer, and what the API needs from the
 // server that runs it.
 
-import type { ProblemCode, ServerSettings } from "@inkling/contract";
+import type { ProblemCode, SettingsOf } from "@inkling/contract";
 import type { IpAddress, LoadedRelease, Overrides, Prefix } from "@inkling/engine";
 import type { Decisions } from "@inkling/store/decisions/decisions";
 import type { Key } from "@inkling/store/keys/key";
@@ -49,7 +49,7 @@ export interface AppOptions extends StatusSource {
   readonly rulesets: { readonly current: PublishedRuleset };
   readonly visits: Pick<VisitorCounts, "add">;
   readonly decisions: Decisions;
-  readonly settings: Pick<ServerSettings, "decisions" | "supabaseHookSecret">;
+  readonly settings: SettingsOf<"worker">;
   readonly checks: Pick<EmailChecks, "checkMx">;
   readonly trustedProxies: readonly Prefix[];
   readonly counts: Counts;

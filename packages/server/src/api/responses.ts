@@ -12,8 +12,9 @@ import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
 import type { AppOptions, Exchange } from "./request-context.ts";
 
 export const JSON_TYPE = "application/json";
-export const IP_CACHE = "private, max-age=300";
-export const NO_STORE = "no-store";
+/** Values of `Cache-Control`. A "private" response depends on the key, whose scopes and networks may change. */
+const CACHE_CONTROL = { private: "private, max-age=300", "no-cache": "no-cache", "no-store": "no-store" };
+type Caching = keyof typeof CACHE_CONTROL;
 const DATA_STATE = "Inkling-Data-State";
 const DATA_VERSION = "Inkling-Data-Version";
 
@@ -71,6 +72,14 @@ export class AnswerHeaders {
   }
 }
 
+/** Creates the headers that are the same for all responses of a kind. */
+const fixedHeaders = (type: string, version: string, caching: Caching = "no-store"): HeaderFields => ({
+  "Content-Type": type,
+  "Cache-Control": CACHE_CONTROL[caching],
+  [DATA_VERSION]: version,
+  ...(caching === "private" && { Vary: "Authorization" }),
+});
+
 const versionOf = ({ isSandbox, release }: Exchange): string =>
   isSandbox ? SANDBOX_VERSION : (release?.manifest.id ?? NO_RELEASE_VERSION);
 
@@ -82,11 +91,8 @@ function answerTemplates(
   const template = (lookup: Lookup) => {
     const state = states[lookup].plain;
     return new AnswerHeaders({
-      "Content-Type": JSON_TYPE,
-      [DATA_VERSION]: manifest.id,
-      ...(lookup === "email"
-        ? { "Cache-Control": NO_STORE }
-        : { "Cache-Control": IP_CACHE, ETag: etag, Vary: "Authorization" }),
+      ...fixedHeaders(JSON_TYPE, manifest.id, lookup === "email" ? "no-store" : "private"),
+      ...(lookup !== "email" && { ETag: etag }),
       ...(state === undefined ? {} : { [DATA_STATE]: state }),
     });
   };
@@ -111,7 +117,7 @@ export class Responses {
   sendProblem(exchange: Exchange, problem: Problem): Response {
     this.options.counts.countProblem(problem.code);
     exchange.code = problem.code;
-    const headers = Object.assign(this.makeHeaders(exchange, PROBLEM_TYPE, NO_STORE), problem.headers);
+    const headers = Object.assign(this.makeHeaders(exchange, PROBLEM_TYPE), problem.headers);
     if (hasLongBody(exchange.request)) headers.Connection = "close";
     return new Response(problemBody(problem, exchange.id), { status: problem.status, headers });
   }
@@ -120,11 +126,7 @@ export class Responses {
     const version = versionOf(exchange);
     if (version !== this.jsonVersion) {
       this.jsonVersion = version;
-      this.jsonHeaders = new AnswerHeaders({
-        "Content-Type": JSON_TYPE,
-        "Cache-Control": NO_STORE,
-        [DATA_VERSION]: version,
-      });
+      this.jsonHeaders = new AnswerHeaders(fixedHeaders(JSON_TYPE, version));
     }
     return new Response(JSON.stringify(document), { status, headers: this.fill(this.jsonHeaders, exchange) });
   }
@@ -156,13 +158,9 @@ export class Responses {
   }
 
   /** Creates the headers that every response has. */
-  makeHeaders(exchange: Exchange, type: string, cache: string): HeaderFields {
-    const headers: HeaderFields = {
-      "Content-Type": type,
-      "Cache-Control": cache,
-      [DATA_VERSION]: versionOf(exchange),
-      "X-Request-Id": exchange.id,
-    };
+  makeHeaders(exchange: Exchange, type: string, caching?: Caching): HeaderFields {
+    const headers = fixedHeaders(type, versionOf(exchange), caching);
+    headers["X-Request-Id"] = exchange.id;
     if (exchange.traceparent !== undefined) headers.traceparent = exchange.traceparent;
     const policy = this.formatPolicy(exchange);
     if (policy !== undefined) {

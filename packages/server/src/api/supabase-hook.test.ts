@@ -8,6 +8,7 @@ import { answerOf, type DecisionRow } from "@inkling/store/decisions/record";
 import { Webhook } from "standardwebhooks";
 import { encode, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
 import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
+import { testSettings } from "../../../../test/harness/server-options.ts";
 import { BatchMemory } from "../batch/memory.ts";
 import { Bodies } from "../limits/bodies.ts";
 import { App } from "./app.ts";
@@ -46,7 +47,7 @@ function setUp({
   const stored: DecisionRow[] = [];
   const made = testOptions(
     {
-      settings: { decisions: true, supabaseHookSecret: secrets },
+      settings: testSettings({ decisions: true, supabaseHookSecret: secrets }),
       decisions: {
         claim: async (row: NamedDecision) => {
           const before = stored.find(({ idempotency }) => idempotency === row.idempotency);
