@@ -204,3 +204,12 @@ export function isEvidenceLabel(name: string): name is EvidenceLabel {
 export function flagOfLabel(label: EvidenceLabel): ReputationFlag | undefined {
   return LABEL_ROWS[label].sets;
 }
+
+type SetsOfLabel<Label extends EvidenceLabel> = {
+  [L in Label]: (typeof LABELS)[L] extends { readonly sets: infer Flag extends ReputationFlag } ? Flag : L;
+}[Label];
+
+/** Returns what feeds with this label set: the label's flag, or else the label itself. */
+export function setsOfLabel<Label extends EvidenceLabel>(label: Label): SetsOfLabel<Label> {
+  return (flagOfLabel(label) ?? label) as SetsOfLabel<Label>;
+}

@@ -5,7 +5,14 @@
 
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import { FEED_CLAIM_ROWS, type FeedClaim, flagOfLabel, type OwnFeed, secretOf } from "@inkling/contract";
+import {
+  FEED_CLAIM_ROWS,
+  type FeedClaim,
+  type FlagLabel,
+  type OwnFeed,
+  secretOf,
+  setsOfLabel,
+} from "@inkling/contract";
 import { nearest } from "@inkling/engine";
 import type { AgeLimits, Feed, Format, Sets } from "./feed.ts";
 import { AGE, DAY, HOUR, MIB } from "./feed-limits.ts";
@@ -75,11 +82,8 @@ interface Claim extends Pick<Feed, "label"> {
   readonly age: AgeLimits;
 }
 
-const flag = (
-  label: "attacker" | "criminal_network" | "botnet_c2" | "vpn" | "public_proxy" | "tor_exit",
-  age: AgeLimits,
-): Claim => ({
-  sets: flagOfLabel(label)!,
+const list = (label: FlagLabel | "hosting" | "relay", age: AgeLimits): Claim => ({
+  sets: setsOfLabel(label),
   label,
   age,
 });
@@ -95,13 +99,13 @@ const guard = (label: "crawler" | "monitor" | "webhook-sender" | "mail-sender"):
 });
 
 const CLAIMS: Readonly<Record<FeedClaim, Claim>> = {
-  attacker: flag("attacker", AGE.attackers),
-  criminal_network: flag("criminal_network", AGE.networks),
-  botnet_c2: flag("botnet_c2", AGE.attackers),
-  vpn: flag("vpn", AGE.networks),
-  public_proxy: flag("public_proxy", AGE.openProxies),
-  tor_exit: flag("tor_exit", AGE.exits),
-  hosting: { sets: "hosting", label: "hosting", age: AGE.networks },
+  attacker: list("attacker", AGE.attackers),
+  criminal_network: list("criminal_network", AGE.networks),
+  botnet_c2: list("botnet_c2", AGE.attackers),
+  vpn: list("vpn", AGE.networks),
+  public_proxy: list("public_proxy", AGE.openProxies),
+  tor_exit: list("tor_exit", AGE.exits),
+  hosting: list("hosting", AGE.networks),
   isp: kind("isp"),
   mobile: kind("mobile"),
   education: kind("education"),
@@ -111,12 +115,12 @@ const CLAIMS: Readonly<Record<FeedClaim, Claim>> = {
   monitor: guard("monitor"),
   webhook_sender: guard("webhook-sender"),
   mail_sender: guard("mail-sender"),
-  relay: { sets: "relay", label: "relay", age: AGE.allowList },
+  relay: list("relay", AGE.allowList),
   disposable: { sets: "disposable", age: AGE.domains },
   free_mail: { sets: "free", age: AGE.allowList },
   mail_relay: { sets: "relay", age: AGE.allowList },
   place: { sets: "geolocation", age: AGE.placeFeeds },
-  anonymity: { sets: "is_proxy", label: "vpn", age: AGE.networks },
+  anonymity: list("vpn", AGE.networks),
 };
 
 /** Limits for a list of any size: in a short list, a change in a large share of the entries means little. */

@@ -1,6 +1,6 @@
 // read-copy.ts: reads the content of one copy of a feed, and applies the gates that need no other copy.
 
-import { flagOfLabel } from "@inkling/contract";
+import { setsOfLabel } from "@inkling/contract";
 import type { FeedReport, Release, Space } from "@inkling/engine";
 import type {
   DomainClaims,
@@ -218,7 +218,7 @@ function readDomains(feed: Feed, format: Format, body: Uint8Array): Read {
 function readLabels(feed: Feed, files: readonly Uint8Array[]): Read {
   const { byLabel, entries, publishedAt } = readAnonymous(files);
   const claims = [...byLabel].map(([label, networks]): NetworkClaims => {
-    const subject = flagOfLabel(label) ?? "hosting";
+    const subject = setsOfLabel(label);
     requireNarrow(feed, networks, [], subject);
     return { ...claimed(feed), subject, label, networks };
   });

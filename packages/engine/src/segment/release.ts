@@ -9,13 +9,16 @@
 // if its inputs have not changed, so the same inputs give the same id. An email segment that is built elsewhere from
 // the same inputs has other keys (domain-hash.ts), so its release has another id.
 
-import { keysOf, REPUTATION_FLAGS } from "@inkling/contract";
+import { keysOf, REPUTATION_FLAGS, setsOfLabel } from "@inkling/contract";
 import { z } from "zod";
 import type { SegmentKind } from "./segment.ts";
 
 /** The answers that feeds can decide: geolocation, the reputation flags and disposable domains. */
 export const ANSWERS = ["geolocation", ...REPUTATION_FLAGS, "disposable"] as const;
 export type Answer = (typeof ANSWERS)[number];
+
+const HOSTING = setsOfLabel("hosting");
+const RELAY = setsOfLabel("relay");
 
 /**
  * The values of `sets` in feed reports, by the segment that the feed goes into. `deciding` feeds decide the segment's
@@ -27,10 +30,10 @@ export const FEED_SETS: Readonly<
   geo: { deciding: ["geolocation", "registered_country"], other: ["network", "anycast"] },
   reputation: {
     deciding: REPUTATION_FLAGS,
-    other: ["hosting", "relay", "guard", "network", "kind"],
+    other: [HOSTING, RELAY, "guard", "network", "kind"],
   },
   email: { deciding: ["disposable"], other: ["free", "relay", "popular", "shared", "copied"] },
-  network: { deciding: ["network"], other: ["hosting", "relay", "gateway", "guard", "kind"] },
+  network: { deciding: ["network"], other: [HOSTING, RELAY, "gateway", "guard", "kind"] },
 };
 
 /** Returns the answers that a segment contains. */

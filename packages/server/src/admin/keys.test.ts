@@ -1,7 +1,8 @@
 // Tests keys over the admin API: creation, changes, rotation, revocation, usage, and refusals.
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { ADMIN_PROBLEMS, type AdminProblemCode } from "@inkling/contract";
+import { ADMIN_PROBLEMS, type AdminProblemCode, recordOf } from "@inkling/contract";
+import { OVERRIDE_FLAGS } from "@inkling/engine";
 import { hashToken, isWellFormedToken } from "@inkling/store/keys/token";
 import {
   ADMIN_NOW,
@@ -159,7 +160,7 @@ describe("keys", () => {
     const NOTHING = { not_allowed: 0, rate_limited: 0, quota_exceeded: 0 };
     const FIVE = { ...NOTHING, rate_limited: 5 };
     const SINGLE = { geolocate: 0, reputation: 0, email: 0, assess: 0 };
-    const CLEAN = { is_abuser: 0, is_proxy: 0, is_tor_exit: 0, disposable: 0 };
+    const CLEAN = recordOf(OVERRIDE_FLAGS, () => 0);
     const FLAGGED = { ...CLEAN, is_proxy: 2, disposable: 1 };
     const BATCH = { ...SINGLE, geolocate: 3 };
     const { id } = await make();
