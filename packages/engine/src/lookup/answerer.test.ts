@@ -144,7 +144,10 @@ describe("an address", () => {
       { ...common, effect: "removes", flags: ["is_proxy"], id: all[1]!.id, network: "81.2.0.0/16" },
     ]);
     assert.equal(answer.overridden!.mark, "o1");
-    assert.deepEqual(answer.overridden!.verdict.applied, all);
+    assert.deepEqual(
+      answer.overridden!.verdict.applied.map((placed) => placed.override),
+      all,
+    );
   });
 });
 

@@ -4,8 +4,7 @@
 
 import { formatPrefix } from "../address/ip.ts";
 import { ascii } from "../email/ascii.ts";
-import type { OverrideVerdict } from "../overrides/compiled.ts";
-import { type Override, placeOf } from "../overrides/model.ts";
+import type { OverrideVerdict, PlacedOverride } from "../overrides/compiled.ts";
 import { bitsOfAnswer, forcedBits, REPUTATION_ANSWERS } from "../overrides/reputation-flags.ts";
 import { cleanAnswer, isDisposableAnswer } from "../segment/email-segment.ts";
 
@@ -40,9 +39,8 @@ export function overrideEmail(answer: Uint8Array, valid: boolean, verdict: Overr
  * Returns the domain of the closest override. An override of a single email address has no domain, so the list is
  * empty.
  */
-function forcedProviders({ applied: [override] }: OverrideVerdict): readonly string[] {
-  const domain = override && placeOf(override, undefined).domain;
-  return domain === undefined ? [] : [domain];
+function forcedProviders({ applied: [closest] }: OverrideVerdict): readonly string[] {
+  return closest?.domain === undefined ? [] : [closest.domain];
 }
 
 /**
@@ -51,12 +49,10 @@ function forcedProviders({ applied: [override] }: OverrideVerdict): readonly str
 export function overrideEntries(
   { applied }: Pick<OverrideVerdict, "applied"> = { applied: [] },
 ): Uint8Array[] {
-  return applied.map((override) => ascii(JSON.stringify(entryOf(override))));
+  return applied.map((placed) => ascii(JSON.stringify(entryOf(placed))));
 }
 
-function entryOf(override: Override) {
-  const { id, flag, verdict } = override;
-  const { prefixes: [prefix] = [], domain } = placeOf(override, undefined);
+function entryOf({ override: { id, flag, verdict }, network, domain }: PlacedOverride) {
   const effect = verdict ? "sets" : "removes";
   return {
     feed: "override",
@@ -64,7 +60,7 @@ function entryOf(override: Override) {
     effect,
     flags: [flag],
     id,
-    ...(prefix && { network: formatPrefix(prefix) }),
+    ...(network && { network: formatPrefix(network) }),
     ...(domain && { domain }),
   };
 }

@@ -75,7 +75,7 @@ describe("addresses", () => {
   test("`applied` has those that have an effect, closest first", () => {
     const applied = overrides.matchAddress(address("81.2.69.142"), NOW)!.applied;
     assert.deepEqual(
-      applied.map(({ value, flag }) => `${value} ${flag}`),
+      applied.map(({ override: { value, flag } }) => `${value} ${flag}`),
       ["81.2.69.142 is_abuser", "81.2.69.128/25 is_tor_exit", "81.2.69.0/24 is_proxy"],
     );
   });

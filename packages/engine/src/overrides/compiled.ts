@@ -17,17 +17,24 @@ import {
   placeOf,
 } from "./model.ts";
 
+/** An override, and the network or domain in which it applies. */
+export interface PlacedOverride {
+  readonly override: Override;
+  readonly network?: Prefix;
+  readonly domain?: string;
+}
+
 /** What the overrides decide for one address or email address. */
 export class OverrideVerdict {
   /** Each forced flag with its value. */
   readonly flags: ReadonlyMap<OverrideFlag, boolean>;
   /** The overrides that have an effect, closest first. */
-  readonly applied: readonly Override[];
+  readonly applied: readonly PlacedOverride[];
 
   /** @param closestFirst the overrides that apply; the first one for each flag decides */
-  constructor(closestFirst: readonly Override[]) {
+  constructor(closestFirst: readonly PlacedOverride[]) {
     const flags = new Map<OverrideFlag, boolean>();
-    this.applied = closestFirst.filter(({ flag, verdict }) => {
+    this.applied = closestFirst.filter(({ override: { flag, verdict } }) => {
       if (flags.has(flag)) return false;
       flags.set(flag, verdict);
       return true;
@@ -38,13 +45,13 @@ export class OverrideVerdict {
 
 /** Overrides that apply together, closest first. Their verdict changes only when one of them expires. */
 class Region {
-  readonly all: readonly Override[];
+  readonly all: readonly PlacedOverride[];
   private verdict: OverrideVerdict | undefined;
   /** The verdict is valid from `since` until just before `until`, both in epoch ms. */
   private since = Number.POSITIVE_INFINITY;
   private until = Number.NEGATIVE_INFINITY;
 
-  constructor(all: readonly Override[]) {
+  constructor(all: readonly PlacedOverride[]) {
     this.all = all;
   }
 
@@ -56,7 +63,7 @@ class Region {
   private judge(now: number): void {
     this.since = Number.NEGATIVE_INFINITY;
     this.until = Number.POSITIVE_INFINITY;
-    const inForce = this.all.filter(({ expiresAt = Number.POSITIVE_INFINITY }) => {
+    const inForce = this.all.filter(({ override: { expiresAt = Number.POSITIVE_INFINITY } }) => {
       if (expiresAt > now) this.until = Math.min(this.until, expiresAt);
       else this.since = Math.max(this.since, expiresAt);
       return expiresAt > now;
@@ -69,9 +76,9 @@ export class CompiledOverrides {
   /** Whether any override is about a domain or an email address. */
   readonly hasEmail: boolean;
   private readonly sha256: (text: string) => string;
-  private readonly networks: PrefixTable<Override, Region>;
-  private readonly ofDomain = new Map<string, Override[]>();
-  private readonly ofMailbox = new Map<string, Override[]>();
+  private readonly networks: PrefixTable<PlacedOverride, Region>;
+  private readonly ofDomain = new Map<string, PlacedOverride[]>();
+  private readonly ofMailbox = new Map<string, PlacedOverride[]>();
 
   constructor(
     all: readonly Override[],
@@ -79,12 +86,12 @@ export class CompiledOverrides {
     sha256: (text: string) => string,
   ) {
     this.sha256 = sha256;
-    const networks: (readonly [Prefix, Override])[] = [];
+    const networks: (readonly [Prefix, PlacedOverride])[] = [];
     for (const override of all) {
       const { prefixes = [], domain, mailbox } = placeOf(override, release);
-      for (const prefix of prefixes) networks.push([prefix, override]);
-      if (domain !== undefined) append(this.ofDomain, domain, override);
-      if (mailbox !== undefined) append(this.ofMailbox, mailbox, override);
+      for (const network of prefixes) networks.push([network, { override, network }]);
+      if (domain !== undefined) append(this.ofDomain, domain, { override, domain });
+      if (mailbox !== undefined) append(this.ofMailbox, mailbox, { override });
     }
     this.networks = new PrefixTable(networks, (closestFirst) => new Region(closestFirst));
     this.hasEmail = this.ofDomain.size + this.ofMailbox.size > 0;
@@ -107,7 +114,8 @@ export class CompiledOverrides {
 
   /** Returns the overrides about this network, about a part of it, or about a network that contains it. */
   around(network: Prefix): ReadonlySet<Override> {
-    return new Set(Array.from(this.networks.findWithin(network), ({ all }) => all).flat());
+    const placed = Array.from(this.networks.findWithin(network), ({ all }) => all).flat();
+    return new Set(placed.map(({ override }) => override));
   }
 
   /** The domains that have an override. */
@@ -128,17 +136,17 @@ export class CompiledOverrides {
       dot = host.indexOf(".", at);
     }
     if (found.length === 0) return undefined;
-    const inForce = found.filter((override) => isInForce(override, now));
+    const inForce = found.filter(({ override }) => isInForce(override, now));
     return inForce.length === 0 ? undefined : new OverrideVerdict(inForce);
   }
 }
 
-const NO_OVERRIDES: readonly Override[] = [];
+const NO_OVERRIDES: readonly PlacedOverride[] = [];
 
-function append(map: Map<string, Override[]>, key: string, override: Override): void {
+function append(map: Map<string, PlacedOverride[]>, key: string, placed: PlacedOverride): void {
   const list = map.get(key);
-  if (list === undefined) map.set(key, [override]);
-  else list.push(override);
+  if (list === undefined) map.set(key, [placed]);
+  else list.push(placed);
 }
 
 const NOTHING = new CompiledOverrides([], undefined, () => "");

@@ -4,7 +4,7 @@ import { matchesEtag, overriddenEtag } from "./etag.ts";
 
 test("the ETag of an overridden answer: its mark, and with evidence the overrides that it names", () => {
   const etagOf = (id: string, withEvidence: boolean) => {
-    const verdict = new OverrideVerdict([{ id, flag: "is_proxy", verdict: true } as Override]);
+    const verdict = new OverrideVerdict([{ override: { id, flag: "is_proxy", verdict: true } as Override }]);
     const overridden: Overridden = { body: new Uint8Array(), isChanged: true, verdict, mark: "o1" };
     return overriddenEtag('"id"', overridden, withEvidence);
   };

@@ -17,7 +17,7 @@ export function callerEtag(release: LoadedRelease, address: IpAddress): string {
  */
 export function overriddenEtag(etag: string, { mark, verdict }: Overridden, withEvidence: boolean): string {
   const ids = withEvidence
-    ? `-${Bun.hash.xxHash64(verdict.applied.map(({ id }) => id).join()).toString(16)}`
+    ? `-${Bun.hash.xxHash64(verdict.applied.map(({ override }) => override.id).join()).toString(16)}`
     : "";
   return `${etag.slice(0, -1)}-${mark}${ids}"`;
 }

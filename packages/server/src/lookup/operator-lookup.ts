@@ -228,7 +228,12 @@ function ofMailbox(
       ? undefined
       : source.overrides.compiledWith(source.release).matchEmail(mailbox, host, source.now);
   const email = documentOf(answerer.answerEmail(mailbox, source, true));
-  return { value, kind, email, overrides: (verdict?.applied ?? []).map(overrideJson) };
+  return {
+    value,
+    kind,
+    email,
+    overrides: (verdict?.applied ?? []).map(({ override }) => overrideJson(override)),
+  };
 }
 
 function ofAddress(value: string, answerer: Answerer, source: AnswerSource) {
@@ -243,7 +248,7 @@ function ofAddress(value: string, answerer: Answerer, source: AnswerSource) {
     reputation: answer("reputation", INCLUDE.evidence),
     overrides: (
       source.overrides.compiledWith(source.release).matchAddress(address, source.now)?.applied ?? []
-    ).map(overrideJson),
+    ).map(({ override }) => overrideJson(override)),
   };
 }
 
