@@ -6,7 +6,7 @@ import { decisionJson } from "@inkling/store";
 import type { Command } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";
 import { pastTime } from "../runtime/durations.ts";
-import { addResource } from "../runtime/operation-command.ts";
+import { addResource, plainText } from "../runtime/operation-command.ts";
 import { withExistingStore } from "../runtime/store.ts";
 import { formatCount, printable, table } from "../terminal/terminal.ts";
 
@@ -23,8 +23,7 @@ export function addDecisions(program: Command, context: Context): void {
     get_decision: {
       text: ({ facts, ...members }) => {
         const others = Object.entries(facts).filter(([name]) => !Object.hasOwn(members, name));
-        const rows = [...Object.entries(members), ...others];
-        return printable(table(rows.map(([name, value]) => [name, shown(value)])));
+        return plainText({ ...members, ...Object.fromEntries(others) });
       },
     },
     set_decision_outcome: { text: ({ id, outcome }) => `${id} is labelled ${outcome}.` },
@@ -36,8 +35,6 @@ export function addDecisions(program: Command, context: Context): void {
 }
 
 type Decision = Output<typeof DECISIONS.operations.get_decision>;
-
-const shown = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 
 const rowOf = ({ at, id, event, ref, action, score, rule, reasons, shadow, outcome }: Decision) => [
   at,

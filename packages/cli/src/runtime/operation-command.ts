@@ -23,6 +23,7 @@ import { type Command, Option } from "commander";
 import { z } from "zod";
 import { cliAuthor } from "../config/user.ts";
 import { CliError, EXIT, type ExitCode, Stopped } from "../terminal/errors.ts";
+import { printable, table } from "../terminal/terminal.ts";
 import { addAction, type Context, type Flags, joined, type Result } from "./command.ts";
 import { expiryOf, parseDuration, pastOf } from "./durations.ts";
 import { auditedBy, warnOfNewDatabase, withExistingStore, withStore } from "./store.ts";
@@ -31,7 +32,8 @@ export const AUTHOR = ["--author <name>", "author for the audit trail (default: 
 
 /** What a command adds to its operation: the text for people. With `--json`, it prints the output itself. */
 export interface CommandText<I, O> {
-  readonly text: (output: O, input: I) => string;
+  /** By default {@link plainText}. */
+  readonly text?: (output: O, input: I) => string;
   /** Printed to standard error instead of a list without rows. */
   readonly empty?: string | undefined;
   /** Printed instead of `empty` if a flag selects rows. */
@@ -63,10 +65,10 @@ export type Add = (group: Command, context: Context) => unknown;
 type Texts<Rows> = Readonly<Record<`inkling ${string}`, Add>> & {
   readonly [Id in keyof Rows as Rows[Id] extends { readonly command: CommandRow }
     ? Id
-    : never]: Rows[Id] extends AnyOperation ? CommandText<Input<Rows[Id]>, Output<Rows[Id]>> : never;
+    : never]?: Rows[Id] extends AnyOperation ? CommandText<Input<Rows[Id]>, Output<Rows[Id]>> : never;
 };
 
-/** Adds the commands of a resource, in the order of `texts`. @returns their group, or the program */
+/** Adds the commands of a resource, in the order of `texts`, then those without one. @returns their group, or the program */
 export function addResource<Rows extends Readonly<Record<string, AnyOperation>>>(
   program: Command,
   context: Context,
@@ -80,6 +82,9 @@ export function addResource<Rows extends Readonly<Record<string, AnyOperation>>>
     else
       addOperation(group, context, resource, resource.operations[id]!, text as CommandText<unknown, unknown>);
   }
+  for (const [id, row] of Object.entries(resource.operations))
+    if (row.command !== undefined && !Object.hasOwn(texts, id))
+      addOperation(group, context, resource, row, {});
   return group;
 }
 
@@ -105,7 +110,7 @@ function addOperation(
   operation: AnyOperation,
   face: CommandText<unknown, unknown>,
 ): void {
-  const row = operation.command!; // `texts` has only operations with a command
+  const row = operation.command!; // addResource passes only operations with a command
   const { args, flags } = membersBy(operation, row);
   const word = row.words.split(" ").at(-1)!;
   const command = group
@@ -193,10 +198,25 @@ function resultOf(
   if (said !== "") terminal.err(`${said}\n`);
   return {
     json,
-    text: () => text(output, input),
+    text: () => (text ?? plainText)(output, input),
     ...(exitCode !== undefined && { exitCode: exitCode(output) }),
   };
 }
+
+/** Returns an output as text: a table of a list, or a line for each member. */
+export function plainText(output: unknown): string {
+  const list = listOf(output) as readonly Readonly<Record<string, unknown>>[] | undefined;
+  if (list === undefined)
+    return table(Object.entries(output as object).map(([name, value]) => [name, shown(value)]));
+  const names = [...new Set(list.flatMap(Object.keys))];
+  const head = names.map((name) => name.replaceAll("_", " ").toUpperCase());
+  return table([head, ...list.map((row) => names.map((name) => shown(row[name])))]);
+}
+
+const shown = (value: unknown) =>
+  value === null || value === undefined
+    ? "-"
+    : printable(typeof value === "string" ? value : JSON.stringify(value));
 
 /** The rows of an output that is a list, without the name of the list and its cursor. */
 function listOf(output: unknown): readonly unknown[] | undefined {
