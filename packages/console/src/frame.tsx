@@ -4,40 +4,11 @@ import type { RefObject } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { call } from "./api.ts";
 import { Button, Card, Linked, RelativeTime } from "./components/basics.tsx";
-import { lazyPage } from "./components/loaded.tsx";
 import { ThemeChoice } from "./components/theme-choice.tsx";
 import { formatDuration } from "./format.ts";
 import { type Loading, useLoad, useRoute } from "./hooks.ts";
-import { AuditPage } from "./pages/audit.tsx";
-import { DataPage } from "./pages/data/data.tsx";
-import { HostsPage } from "./pages/hosts.tsx";
-import { KeysPage } from "./pages/keys/keys.tsx";
-import { LookupPage } from "./pages/lookup/lookup.tsx";
-import { OverridesPage } from "./pages/overrides/overrides.tsx";
-import { TrafficPage } from "./pages/traffic.tsx";
+import { PAGES } from "./pages.tsx";
 import { SessionContext } from "./session.ts";
-
-const AssessPage = lazyPage(async () => (await import("./pages/assess/assess.tsx")).AssessPage);
-const RulesPage = lazyPage(async () => (await import("./pages/rules/rules.tsx")).RulesPage);
-const DecisionsPage = lazyPage(async () => (await import("./pages/decisions/decisions.tsx")).DecisionsPage);
-const WebhooksPage = lazyPage(async () => (await import("./pages/webhooks.tsx")).WebhooksPage);
-
-const TokensPage = lazyPage(async () => (await import("./pages/tokens.tsx")).TokensPage);
-
-const PAGES = [
-  { id: "lookup", title: "Lookup", Page: LookupPage },
-  { id: "assess", title: "Assess", Page: AssessPage },
-  { id: "rules", title: "Rules", Page: RulesPage },
-  { id: "decisions", title: "Decisions", Page: DecisionsPage },
-  { id: "data", title: "Data", Page: DataPage },
-  { id: "keys", title: "Keys", Page: KeysPage },
-  { id: "traffic", title: "Traffic", Page: TrafficPage },
-  { id: "hosts", title: "Hosts", Page: HostsPage },
-  { id: "overrides", title: "Overrides", Page: OverridesPage },
-  { id: "webhooks", title: "Webhooks", Page: WebhooksPage },
-  { id: "tokens", title: "Admin tokens", Page: TokensPage },
-  { id: "audit", title: "Audit", Page: AuditPage },
-];
 
 const NOT_FOUND = {
   id: "not-found",

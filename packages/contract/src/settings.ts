@@ -40,7 +40,7 @@ interface WholeNumber {
   readonly max: number;
 }
 
-/** Text of one line. A type of its own in SettingValues is only for values that a pattern does not describe. */
+/** Text of one line. Only values that a pattern does not describe have their own type in SettingValues. */
 export interface Pattern {
   readonly pattern: RegExp;
   /** Completes the sentence "must be …". */

@@ -67,7 +67,12 @@ async function buildWith(id: string, body: string, day = 1, asns = ASNS) {
 function answer(address: string) {
   const answerer = new Answerer();
   expect(answerer.readAddress(address)).toBeUndefined();
-  const source = { release: openServable(dataDir), overrides: Overrides.NONE, now: 0, allowMissing: true } as const;
+  const source = {
+    release: openServable(dataDir),
+    overrides: Overrides.NONE,
+    now: 0,
+    allowMissing: true,
+  } as const;
   const outcome = answerer.answerAddress(
     "reputation",
     answerer.address,

@@ -24,7 +24,6 @@ import { SecretOnce } from "./secrets.tsx";
 
 /** The build puts the schemas of all operations here. */
 declare const FORM_SCHEMAS: FormSchemas;
-const SCHEMAS = FORM_SCHEMAS;
 
 export type Route = keyof Api;
 export type Input<R extends Route> = Api[R]["input"];
@@ -32,7 +31,7 @@ export type Output<R extends Route> = Api[R]["output"];
 type Member = FormSchemas[string]["members"][string];
 
 /** The role that an operation needs, and the members of its input that are not in the path. */
-export const schemaOf = (route: Route) => SCHEMAS[route]!;
+export const schemaOf = (route: Route) => FORM_SCHEMAS[route]!;
 
 /** What a page shows instead of a member's name and description. */
 export interface FieldText {

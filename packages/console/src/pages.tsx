@@ -1,0 +1,231 @@
+// pages.tsx: every page of the console, in the order of the navigation. A page that is only the list of a resource is
+// here; a page with more is in its own file, and lazy if it is large.
+
+import { ADMIN_ROLE_TEXTS, ADMIN_ROLES, AUDIT_ACTIONS } from "@inkling/contract";
+import type { AuditEntry } from "@inkling/server/admin-answers";
+import type { FunctionComponent } from "preact";
+import { Code, RelativeTime } from "./components/basics.tsx";
+import { lazyPage } from "./components/loaded.tsx";
+import { Action } from "./components/operation.tsx";
+import { ResourceList } from "./components/resource.tsx";
+import { TwoLines } from "./components/table.tsx";
+import type { PageProps } from "./hooks.ts";
+import { DataPage } from "./pages/data/data.tsx";
+import { HostsPage } from "./pages/hosts.tsx";
+import { KeysPage } from "./pages/keys/keys.tsx";
+import { LookupPage } from "./pages/lookup/lookup.tsx";
+import { OverridesPage } from "./pages/overrides/overrides.tsx";
+import { TrafficPage } from "./pages/traffic.tsx";
+
+const AssessPage = lazyPage(async () => (await import("./pages/assess/assess.tsx")).AssessPage);
+const RulesPage = lazyPage(async () => (await import("./pages/rules/rules.tsx")).RulesPage);
+const DecisionsPage = lazyPage(async () => (await import("./pages/decisions/decisions.tsx")).DecisionsPage);
+const WebhooksPage = lazyPage(async () => (await import("./pages/webhooks.tsx")).WebhooksPage);
+
+const ROLES = ADMIN_ROLES.map((role) => [role, `${role}: ${ADMIN_ROLE_TEXTS[role]}`] as const);
+
+const TokensPage = () => (
+  <ResourceList
+    route="GET admin-tokens"
+    rows={({ admin_tokens }) => admin_tokens}
+    rowKey={({ name }) => name}
+    caption="Named admin tokens"
+    empty="No named admin tokens yet: create the first one below."
+    columns={[
+      ["Name", ({ name, hint }) => <TwoLines below={<code>{hint}</code>}>{name}</TwoLines>],
+      "role",
+      "state",
+      [
+        "Created",
+        ({ author, parent, created_at }) => (
+          <TwoLines below={`by ${author}${parent !== null && parent !== author ? `, with ${parent}` : ""}`}>
+            <RelativeTime iso={created_at} />
+          </TwoLines>
+        ),
+      ],
+      "last_used_at",
+      "expires_at",
+    ]}
+    actions={({ name }, reload) => (
+      <Action
+        route="DELETE admin-tokens/{id}"
+        input={{ id: name }}
+        text="Revoke"
+        label={`Revoke ${name}`}
+        question={[
+          `Revoke ${name}?`,
+          "Programs that use the token get 401 immediately, and its console sessions end. This cannot be undone.",
+          "Revoke",
+        ]}
+        isDanger
+        message={({ also_revoked }) =>
+          also_revoked.length > 0 ? `Revoked, and ${also_revoked.join(", ")} as well.` : "Revoked."
+        }
+        done={reload}
+      />
+    )}
+    create={{
+      route: "POST admin-tokens",
+      title: "New admin token",
+      intro:
+        "Give each person and each program its own token. The audit trail shows the token's name as the author.",
+      action: "Create token",
+      fields: {
+        name: { note: "Lower-case letters, digits, dots and hyphens.", placeholder: "ada" },
+        role: { options: ROLES },
+      },
+      secret: ["token", ({ token }) => token],
+    }}
+  />
+);
+
+const actionText = (action: string) => action.replaceAll("-", " ");
+const ACTIONS = AUDIT_ACTIONS.map((action) => [action, actionText(action)] as const);
+const AUDIT_SOURCES: Readonly<Record<NonNullable<AuditEntry["source"]>, string>> = {
+  api: "admin API",
+  console: "console",
+  cli: "command line",
+  file: "settings",
+};
+
+const AuditPage = ({ rest }: PageProps) => (
+  <ResourceList
+    route="GET audit"
+    rows={({ entries }) => entries}
+    rowKey={({ sequence }) => `${sequence}`}
+    caption="Audit trail"
+    empty="No changes yet."
+    first={50}
+    filters={[
+      rest,
+      {
+        action: { options: ACTIONS },
+        source: { options: Object.entries(AUDIT_SOURCES) },
+        subject: { note: "Enter the exact id, not a name or a value.", placeholder: "key_…, ovr_…, feed" },
+      },
+    ]}
+    columns={[
+      ["When", ({ at }) => <RelativeTime iso={at} />],
+      "author",
+      ["Source", ({ source }) => (source === null ? "unknown" : AUDIT_SOURCES[source])],
+      ["Action", ({ action }) => actionText(action)],
+      [
+        "Subject",
+        (entry) => (
+          <TwoLines below={nameOf(entry)}>
+            <code>{entry.subject}</code>
+          </TwoLines>
+        ),
+      ],
+      [
+        "Details",
+        ({ before, after }) => (
+          <details>
+            <summary>before, after</summary>
+            <Code text={JSON.stringify({ before, after }, null, 2)} />
+          </details>
+        ),
+      ],
+    ]}
+  />
+);
+
+/** Returns the name that people use: an override's value, a key's name, a webhook's URL. */
+function nameOf({ before, after }: AuditEntry): string | undefined {
+  const row = (after ?? before) as { value?: unknown; name?: unknown; url?: unknown } | null | undefined;
+  const name = row?.value ?? row?.name ?? row?.url;
+  return typeof name === "string" ? name : undefined;
+}
+
+interface PageRow {
+  /** The part of the address after "#/". */
+  readonly id: string;
+  readonly title: string;
+  /** Markdown for the table in docs/console.md. */
+  readonly content: string;
+  readonly Page: FunctionComponent<PageProps>;
+}
+
+export const PAGES: readonly PageRow[] = [
+  {
+    id: "lookup",
+    title: "Lookup",
+    content:
+      "everything about an address, network, AS, email address or domain, and one answer for each value in a text or file ([details](#lookup))",
+    Page: LookupPage,
+  },
+  {
+    id: "assess",
+    title: "Assess",
+    content: "a [decision](decisions.md) about one visitor ([details](#assess))",
+    Page: AssessPage,
+  },
+  {
+    id: "rules",
+    title: "Rules",
+    content: "write, check, try and publish [rulesets](rulesets.md) ([details](#rules))",
+    Page: RulesPage,
+  },
+  {
+    id: "decisions",
+    title: "Decisions",
+    content:
+      "find [stored decisions](stored-decisions.md), read their reasons and label their outcomes ([details](#decisions))",
+    Page: DecisionsPage,
+  },
+  {
+    id: "data",
+    title: "Data",
+    content:
+      "feeds with state, age and entries, which you can filter by state; releases and their differences; update, roll back, pin. If several feeds have the same error, the page shows the error once. Each feed has its own page ([details](#feeds))",
+    Page: DataPage,
+  },
+  {
+    id: "keys",
+    title: "Keys",
+    content:
+      "create, search, limit, trace, rotate and revoke keys, one or many at a time; each key's lookups, refusals and flags by day",
+    Page: KeysPage,
+  },
+  {
+    id: "traffic",
+    title: "Traffic",
+    content:
+      "requests, latency of single lookups, lookups (single, and values in batches), flags, refusals and countries. The page covers all hosts for 24 hours, 7 days or 30 days, or this host by the minute for up to 6 hours. It leaves out sandbox keys, except in the latency and the refusals. You can link to a period",
+    Page: TrafficPage,
+  },
+  {
+    id: "hosts",
+    title: "Hosts",
+    content:
+      "the [hosts of the group](cluster.md#hosts): state and its reason, release, load, clock, last contact",
+    Page: HostsPage,
+  },
+  {
+    id: "overrides",
+    title: "Overrides",
+    content:
+      "search, add, edit, remove (one or many), export and import [overrides](overrides.md); expired and removed overrides, each with a link to its changes",
+    Page: OverridesPage,
+  },
+  {
+    id: "webhooks",
+    title: "Webhooks",
+    content:
+      "add, test, rotate and remove [webhooks](webhooks.md); the last deliveries and the results of their attempts",
+    Page: WebhooksPage,
+  },
+  {
+    id: "tokens",
+    title: "Admin tokens",
+    content: "create and revoke named tokens; each token's role, author, last use and expiry",
+    Page: TokensPage,
+  },
+  {
+    id: "audit",
+    title: "Audit",
+    content:
+      "the [audit trail](audit.md): who changed what, when and how, with the states before and after. You can filter by action, way, time, person and subject, and link to a filter: `#/audit?subject=ovr_…`",
+    Page: AuditPage,
+  },
+];
