@@ -10,7 +10,7 @@ import { BARE_ENV, pinned, processTree } from "./proc.ts";
 import type { Checkout, Run } from "./record.ts";
 
 export interface Running {
-  /** The process that owns the port or its workers, not a launcher. */
+  /** The server's process, not a launcher's. */
   readonly pid: number;
   readonly port: number;
   /** Path of the file with the server's standard error. */

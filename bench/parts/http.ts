@@ -2,7 +2,7 @@
 // geoip2, and a Bun.serve that looks up nothing.
 //
 // Every server runs on one core and the client on the other, with 64 keep-alive connections and the same random IPv4
-// addresses in the same order. The CPU time is what the operating system records for the server's processes. If wrk
+// addresses in the same order. The CPU time is what the operating system records for the server. If wrk
 // uses nearly all of its core, the client limits the rate.
 
 import { join } from "node:path";

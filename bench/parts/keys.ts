@@ -5,7 +5,7 @@
 
 import { readFileSync } from "node:fs";
 import { SQL } from "bun";
-import { HeapCells } from "../../packages/server/src/limits/cell-memory.ts";
+import { LimitCells } from "../../packages/server/src/limits/cells.ts";
 import { GroupCounts } from "../../packages/server/src/limits/group-counts.ts";
 import { GroupExchange } from "../../packages/server/src/limits/group-exchange.ts";
 import { GroupTables } from "../../packages/server/src/limits/group-tables.ts";
@@ -105,12 +105,13 @@ async function measureExchanges(run: Run, url: string): Promise<void> {
     Array.from({ length: GROUP_HOSTS }, async (_, i) => {
       const store = await openStore(url);
       run.defer(() => store.close());
-      const memory = new HeapCells(Date.now());
-      memory.reserve(GROUP_KEYS);
-      const counts = new GroupCounts(
-        () => memory.cells,
-        (keyId) => ({ cell: Number(keyId.slice(4)), each: NS_PER_LOOKUP, whole: 2_000 * NS_PER_LOOKUP }),
-      );
+      const cells = new LimitCells(Date.now());
+      while (cells.size < GROUP_KEYS) cells.grow();
+      const counts = new GroupCounts(cells, (keyId) => ({
+        cell: Number(keyId.slice(4)),
+        each: NS_PER_LOOKUP,
+        whole: 2_000 * NS_PER_LOOKUP,
+      }));
       const source = new GroupTables(store.tables, `host-${i}`);
       const exchange = new GroupExchange({
         counts,
@@ -120,7 +121,7 @@ async function measureExchanges(run: Run, url: string): Promise<void> {
         onUnreachable: () => {},
       });
       run.defer(() => exchange.stop());
-      return { cells: memory.cells, exchange };
+      return { cells, exchange };
     }),
   );
   const traffic = setInterval(() => {

@@ -2,7 +2,7 @@
 // request may be counted twice.
 //
 // One client sends lookups and decisions as fast as the server answers. Meanwhile, keys are created and revoked,
-// overrides are added and removed, batches are sent, and the current release changes. Memory is what the processes
+// overrides are added and removed, batches are sent, and the current release changes. Memory is what the server
 // allocated, without mapped files.
 
 import * as store from "@inkling/data";
@@ -127,7 +127,6 @@ export async function measureSoak(run: Run): Promise<void> {
     samples.push({ megabytes, descriptors: sum(tree.map(descriptorsOf)) });
     log(`${turn + 1} of ${stretches}: ${figure(done.rate)} requests/s, ${figure(megabytes)} MB allocated`);
   }
-  await Bun.sleep(2_500); // workers report every second
   const metrics = await countedByMetrics(server.adminPort);
   await server.stop();
   run.row("mixed load with changes", "inkling", "requests, millions", [requests / 1e6]);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { parseNewKey } from "../../packages/store/src/keys/key-input.ts";
 import { openStore } from "../../packages/store/src/store.ts";
 import { smallRelease, temporaryFolder } from "../harness/release.ts";
-import { childrenOf, readProc, ServerProgram } from "../harness/server-program.ts";
+import { readProc, ServerProgram } from "../harness/server-program.ts";
 
 /** The kinds of keys that a request can have. */
 const KEYS = {
@@ -34,17 +34,10 @@ export class AttackedServer extends ServerProgram {
     this.adminToken = adminToken;
   }
 
-  /** Returns totals over all of the server's processes: memory that no file backs, and open descriptors. */
+  /** Returns the server's memory that no file backs, and its open descriptors. */
   use(): { bytes: number; descriptors: number } {
-    const all = [this.child.pid, ...childrenOf(this.child.pid)];
-    const sum = (of: (pid: number) => number) => all.reduce((total, pid) => total + of(pid), 0);
-    return { bytes: sum(anonymousBytes), descriptors: sum(descriptors) };
-  }
-
-  /** The processes that answer requests. */
-  get answering(): number[] {
-    const { workers } = this;
-    return workers.length > 0 ? workers : [this.child.pid];
+    const { pid } = this.child;
+    return { bytes: anonymousBytes(pid), descriptors: descriptors(pid) };
   }
 
   isRunning(): boolean {

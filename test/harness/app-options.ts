@@ -12,7 +12,7 @@ import {
 } from "@inkling/engine";
 import type { AppOptions } from "../../packages/server/src/api/app.ts";
 import { PublicDocuments } from "../../packages/server/src/api/documents.ts";
-import { VISITOR_COUNTS_BYTES, VisitorCounts } from "../../packages/server/src/decisions/visitor-counts.ts";
+import { VisitorCounts } from "../../packages/server/src/decisions/visitor-counts.ts";
 import { cellsOnDemand } from "../../packages/server/src/limits/key-cells.testing.ts";
 import { Buckets } from "../../packages/server/src/limits/token-bucket.ts";
 import { Counts } from "../../packages/server/src/telemetry/counts.ts";
@@ -81,7 +81,7 @@ export function testOptions<T>(
     },
     overrides: { current: Overrides.NONE },
     rulesets: { current: NO_RULESET },
-    visits: new VisitorCounts(new Uint8Array(VISITOR_COUNTS_BYTES), new Uint8Array(32)),
+    visits: new VisitorCounts(new Uint8Array(32)),
     decisions: NO_DECISIONS,
     settings: testSettings(),
     checks: { checkMx: () => ({ outcome: "found", known: [] }) },

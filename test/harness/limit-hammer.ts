@@ -1,10 +1,9 @@
-// limit-hammer.ts: one of several processes that take tokens from one cell of shared memory as fast as they can.
+// limit-hammer.ts: one of several threads that take tokens from the same cell as fast as they can.
 
-import { SharedView, WORKER_DESCRIPTOR } from "../../packages/server/src/run/shared-memory.ts";
+import { LimitCells, type SharedCells } from "../../packages/server/src/limits/cells.ts";
 
 export interface HammerOrder {
-  readonly workers: number;
-  readonly base: number;
+  readonly shared: SharedCells;
   readonly milliseconds: number;
   /** Nanoseconds for one token, and for a whole bucket. */
   readonly each: number;
@@ -21,9 +20,11 @@ export interface HammerReport {
   readonly last: number;
 }
 
-if (import.meta.main) {
-  const { workers, base, milliseconds, each, whole, quota }: HammerOrder = JSON.parse(process.argv[2] ?? "");
-  const { cells } = new SharedView(WORKER_DESCRIPTOR, workers, base);
+declare const self: Worker;
+
+self.onmessage = ({ data }: MessageEvent<HammerOrder>) => {
+  const { shared, milliseconds, each, whole, quota } = data;
+  const cells = new LimitCells(shared.base, shared);
   const first = Date.now();
   let last = first;
   const taken = { tokens: 0, tries: 0, quota: 0 };
@@ -39,5 +40,5 @@ if (import.meta.main) {
       cells.count(0, "email", last, 1);
     }
   }
-  process.stdout.write(`${JSON.stringify({ ...taken, first, last } satisfies HammerReport)}\n`);
-}
+  self.postMessage({ ...taken, first, last } satisfies HammerReport);
+};

@@ -1,6 +1,6 @@
 // server-program.ts: starts `inkling serve` as a service manager does: the real entry point in a separate process.
 
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { BUN_FLAGS } from "../../packages/cli/bin/launch.mjs";
 import { MAIN } from "./bundled-program.ts";
@@ -9,7 +9,6 @@ import { Program } from "./inkling.ts";
 import { freePort } from "./ports.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
 import { freshToken } from "./tokens.ts";
-import { until } from "./until.ts";
 
 export interface ServerProgramOptions {
   /** A folder with a release. The default is a new folder with small release 1. */
@@ -64,11 +63,6 @@ export class ServerProgram extends Program {
     this.adminPort = Number(settings.INKLING_ADMIN_PORT);
     this.host = host;
     this.workerCount = Number(settings.INKLING_WORKERS);
-  }
-
-  /** The server's worker processes. */
-  get workers(): number[] {
-    return childrenOf(this.child.pid).filter(isWorker);
   }
 
   /** Sends a GET request on a new connection. */
@@ -144,12 +138,9 @@ export class ServerProgram extends Program {
     }
   }
 
-  /** Kills the processes that are left. */
   async kill(): Promise<void> {
-    const left = [this.child.pid, ...this.workers];
-    for (const pid of left) signal(pid, "SIGKILL");
+    signal(this.child.pid, "SIGKILL");
     await this.child.exited;
-    await until(() => !left.some(isAlive));
   }
 }
 
@@ -160,27 +151,6 @@ export function signal(pid: number, name: NodeJS.Signals): boolean {
   } catch {
     return false;
   }
-}
-
-/** Is this process a worker of a clone or a bundle? False if the process has exited. */
-export const isWorker = (pid: number) => /\/worker(-main\.ts|\.js)\0/.test(readProc(pid, "cmdline"));
-
-/** Returns the processes that a process has started, whether workers or not. */
-export function childrenOf(pid: number): number[] {
-  try {
-    return readdirSync(`/proc/${pid}/task`)
-      .flatMap((thread) => readProc(pid, `task/${thread}/children`).split(" "))
-      .filter(Boolean)
-      .map(Number);
-  } catch {
-    return []; // the process has exited
-  }
-}
-
-/** Does the process run? A zombie does not. */
-export function isAlive(pid: number): boolean {
-  const stat = readProc(pid, "stat");
-  return stat !== "" && stat[stat.lastIndexOf(")") + 2] !== "Z";
 }
 
 /** Returns the text of a file in /proc, or "" if the process has exited. */

@@ -33,6 +33,7 @@ import { GEOLOCATE, SMALL_NETWORK, smallRelease, temporaryFolder } from "../harn
 import { testServerOptions } from "../harness/server-options.ts";
 import { ServerProgram } from "../harness/server-program.ts";
 import { FULL } from "../harness/share.ts";
+import { onSignal } from "../harness/thread-faults.ts";
 import { freshToken } from "../harness/tokens.ts";
 import { until } from "../harness/until.ts";
 import { Prometheus } from "./prometheus.ts";
@@ -134,7 +135,11 @@ function suite(program: string): void {
     group = new ServerProgram({
       dataDir: groupDir,
       token,
-      env: { INKLING_DATABASE_URL: await postgres.freshDatabase(), INKLING_MAX_STALE_SECONDS: "6" },
+      env: {
+        INKLING_DATABASE_URL: await postgres.freshDatabase(),
+        INKLING_MAX_STALE_SECONDS: "6",
+        ...onSignal({ workersBelow: 20 }, "throw new Error()"),
+      },
     });
 
     await publisher.publish(builder, release(builder, 2, { created_at: now(), feeds: [feed()] }));
@@ -310,21 +315,16 @@ function suite(program: string): void {
     const payload = Buffer.from(envelope.payload, "base64").toString();
     envelope.payload = Buffer.from(payload.replace('"percent":100', '"percent":99')).toString("base64");
     writeFileSync(statement, JSON.stringify(envelope));
-    // Kills workers, more than two of them within the window.
-    let kills = 0;
+    // Ends workers, more than two of them within the window.
     await until(async () => {
-      const workers = group.workers;
-      for (const pid of workers) {
-        process.kill(pid, "SIGKILL");
-        kills++;
-      }
+      group.child.kill("SIGUSR2");
       await Bun.sleep(200);
-      return kills >= 6;
+      return group.events("worker-died").length >= 6;
     });
     expected.push(
       ...on(single.adminPort, "InklingRequestsRefused", "InklingChannelRefused"),
       ...on(single.adminPort, "InklingChannelForged"),
-      ...on(group.adminPort, "InklingWorkersRestart"),
+      ...on(group.adminPort, "InklingRestarts"),
     );
     await expectAll();
     state.refused = false;

@@ -208,7 +208,7 @@ export const METRICS = {
   inkling_decisions_total: {
     type: "counter",
     labels: ["outcome"],
-    help: "Decisions of POST /v1/assess, by outcome: stored; dropped, if the database was too slow or unreachable; lost with a killed worker (docs/stored-decisions.md).",
+    help: "Decisions of POST /v1/assess, by outcome: stored; dropped, if the database was too slow or unreachable (docs/stored-decisions.md).",
   },
   inkling_decisions_waiting: {
     type: "gauge",
@@ -283,12 +283,12 @@ export const METRICS = {
   inkling_workers: {
     type: "gauge",
     labels: ["state"],
-    help: "Worker processes, by state: starting, serving, waiting (exited and not yet replaced).",
+    help: "Worker threads, by state: starting, serving, waiting (ended and not yet replaced).",
   },
   inkling_worker_restarts_total: {
     type: "counter",
     labels: [],
-    help: "Workers started to replace one that exited.",
+    help: "Workers started to replace one that ended.",
   },
   inkling_build_info: {
     type: "gauge",
@@ -298,12 +298,12 @@ export const METRICS = {
   process_cpu_seconds_total: {
     type: "counter",
     labels: [],
-    help: "CPU time of this process and its workers.",
+    help: "CPU time of the server.",
   },
   process_resident_memory_bytes: {
     type: "gauge",
     labels: [],
-    help: "Memory of this process and its workers. Each process counts the segment pages that it maps.",
+    help: "Memory of the server, with the pages of mapped segments.",
   },
   process_start_time_seconds: {
     type: "gauge",

@@ -373,7 +373,7 @@ const ROWS = {
       200: { description: "Ready", headers: COMMON_HEADERS, content: json("Ready") },
       503: { description: "Not ready, with the reasons", headers: COMMON_HEADERS, content: json("NotReady") },
     },
-    docs: "readiness probe: 200 if a release is loaded, the keys were read and the primary is alive; otherwise 503 with the reasons. `warnings` reports what is wrong although the server answers, such as an older release in use or an unreachable database",
+    docs: "readiness probe: 200 if a release is loaded and the keys were read; otherwise 503 with the reasons. `warnings` reports what is wrong although the server answers, such as an older release in use or an unreachable database",
   },
   openapi: {
     ...OPEN,

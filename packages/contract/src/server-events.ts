@@ -21,47 +21,22 @@ export const SERVER_EVENTS = {
   "worker-listening": {
     about: "server",
     levels: ["info"],
-    help: "`worker` (0, 1, …) serves as process `pid`.",
-  },
-  "worker-crashed": {
-    about: "server",
-    levels: ["error"],
-    help: "The runtime crashed in a worker or wrote to standard error. `report` has up to 12 lines of that output. It leaves out lines that contain paths, links, keys or addresses. The `worker-died` event comes before or after this one.",
+    help: "`worker` (0, 1, …) answers requests.",
   },
   "worker-died": {
     about: "server",
     levels: ["error"],
-    help: "The worker exited unexpectedly, with `exit_code` or `signal`. The event also has the worker's lifetime and the time of the next start.",
-  },
-  "worker-ended": {
-    about: "server",
-    levels: ["info"],
-    help: "Somebody stopped the worker with `kill -TERM`. The server replaces it.",
+    help: "The worker ended because of an error (`uncaught-error` or `reason`), or because it was stuck. The server replaces it after `next_in_ms`.",
   },
   "worker-stuck": {
     about: "server",
     levels: ["error"],
-    help: "The worker did not respond for 30 seconds, and the server killed it.",
-  },
-  "worker-not-started": {
-    about: "server",
-    levels: ["error"],
-    help: "The worker cannot start, because of `reason`. The server retries.",
-  },
-  "primary-silent": {
-    about: "server",
-    levels: ["error"],
-    help: "The primary does not respond, and the server is not ready. `primary-back` reports the recovery.",
-  },
-  "primary-gone": {
-    about: "server",
-    levels: ["error"],
-    help: "The primary exited or did not respond for 30 seconds. The worker stops.",
+    help: "The worker did not respond for 30 seconds, and the server ended it.",
   },
   "worker-failed": {
     about: "server",
     levels: ["error"],
-    help: "The worker cannot start: the port is in use, or somebody replaced the program's files. In the second case, restart the server.",
+    help: "The worker cannot start, because the port is in use.",
   },
   "release-not-opened": {
     about: "server",
@@ -72,11 +47,6 @@ export const SERVER_EVENTS = {
     about: "server",
     levels: ["error"],
     help: "The database is unreachable, because of `reason`; `hint` suggests a fix. The last known keys, overrides and rules still apply, and changes are refused. `database-back` reports the recovery.",
-  },
-  "keys-without-memory": {
-    about: "server",
-    levels: ["error"],
-    help: "The server has no shared memory for new keys. These keys get 429 until a retry succeeds.",
   },
   "audit-not-stored": {
     about: "server",
@@ -282,11 +252,6 @@ export const SERVER_EVENTS = {
     about: "server",
     levels: ["info"],
     help: "A request to the admin API: `method`, `route`, `status`, and `author`, as in the audit trail.",
-  },
-  "primary-back": {
-    about: "server",
-    levels: ["info"],
-    help: "The primary responds again.",
   },
   "database-back": {
     about: "server",

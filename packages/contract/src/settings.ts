@@ -1,6 +1,6 @@
 // settings.ts: lists every setting as a row, and derives the setting's names, its type and its readers from the row.
 //
-// A new row adds several things at once: a flag for the commands whose processes read it, an INKLING_* variable, a key
+// A new row adds several things at once: a flag for the commands that read it, an INKLING_* variable, a key
 // of inkling.toml, a line in `inkling config` and in docs/configuration.md (`npm run generate`), and a member of
 // Settings.
 
@@ -10,7 +10,7 @@ import { keysOf } from "./tables.ts";
 export const LOG_LEVELS = ["error", "info", "access"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** The type of each parsed value. Only plain values are allowed, because processes send settings as messages. */
+/** The type of each parsed value. Only plain values are allowed, because settings are sent as messages. */
 export interface SettingValues {
   readonly "yes or no": boolean;
   readonly "host names": readonly string[];
@@ -63,8 +63,8 @@ const PUBLISHER_KEY = {
 };
 
 /**
- * The kinds of processes that read settings. `serve` and `up` run a primary and workers, and also build releases. A
- * worker receives only the settings that it reads.
+ * Who reads settings. `serve` and `up` run a primary and workers, which are threads, and also build releases. A worker
+ * receives only the settings that it reads.
  */
 type SettingReader = "primary" | "worker" | "builder" | "follower" | "publisher";
 
@@ -309,8 +309,8 @@ export const SETTINGS = {
     type: { min: 1, max: 64 },
     unset: "one per core, at most 8, on Linux; otherwise 1",
     computed: true,
-    help: "number of worker processes",
-    docs: "Worker processes, 1 to 64 ([service](service.md#workers)); `1`: a single process.",
+    help: "number of worker threads",
+    docs: "Worker threads, 1 to 64 ([service](service.md#workers)); `1`: the main thread answers requests.",
     readBy: ["primary", "worker"],
   },
   dnsServers: {

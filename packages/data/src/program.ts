@@ -22,9 +22,9 @@ const BUN_FLAGS: readonly string[] = ["--no-install", "--no-env-file", "--config
  */
 export const PROCESSES = {
   compiler: "compiler/src/pipeline/main.ts",
-  worker: "server/src/run/worker-main.ts",
 } as const;
 export const THREADS = {
+  worker: "server/src/run/worker-main.ts",
   enrich: "bulk/src/enrich/worker.ts",
   verify: "server/src/releases/verify-thread.ts",
 } as const;

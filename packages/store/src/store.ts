@@ -26,7 +26,7 @@ import {
   type NewKey,
   rowFromKey,
 } from "./keys/key.ts";
-import { type KeyUpdate, keyLine, removalLine } from "./keys/key-table.ts";
+import { type KeyUpdate, keyLine, removalLine, sharedLines } from "./keys/key-table.ts";
 import type { KeySource } from "./keys/live-keys.ts";
 import type { Revocation, RevokedFile } from "./keys/revoked-file.ts";
 import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from "./keys/token.ts";
@@ -325,7 +325,7 @@ export class Store implements KeySource {
     const stamp = await this.readKeyStamp();
     const changed =
       since === undefined ? undefined : await this.tables.read((sql) => readKeyChanges(sql, since));
-    if (changed === undefined) return { stamp, lines: Buffer.concat(await this.loadAllKeys()) };
+    if (changed === undefined) return { stamp, lines: sharedLines(await this.loadAllKeys()) };
     const lines = new Map(changed.map((id) => [id, removalLine(id)]));
     for (let at = 0; at < changed.length; at += ROWS_AT_ONCE) {
       const some = changed.slice(at, at + ROWS_AT_ONCE);

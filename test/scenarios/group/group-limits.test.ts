@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SQL } from "bun";
-import { HeapCells } from "../../../packages/server/src/limits/cell-memory.ts";
+import { LimitCells } from "../../../packages/server/src/limits/cells.ts";
 import { GroupCounts, type GroupRequest } from "../../../packages/server/src/limits/group-counts.ts";
 import { GroupExchange } from "../../../packages/server/src/limits/group-exchange.ts";
 import { GroupTables } from "../../../packages/server/src/limits/group-tables.ts";
@@ -277,10 +277,7 @@ test.concurrent("a host that cannot reach the database says so, and a host witho
   const clock = { elapsed: 0 };
   let statements = 0;
   const exchange = new GroupExchange({
-    counts: new GroupCounts(
-      () => new HeapCells(0).cells,
-      () => undefined,
-    ),
+    counts: new GroupCounts(new LimitCells(0), () => undefined),
     source: {
       exchange: async () => {
         statements++;

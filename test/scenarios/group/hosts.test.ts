@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { hostname } from "node:os";
 import { SQL } from "bun";
 import { runHere } from "../../../packages/cli/src/program.testing.ts";
-import { HeapCells } from "../../../packages/server/src/limits/cell-memory.ts";
+import { LimitCells } from "../../../packages/server/src/limits/cells.ts";
 import { GroupCounts } from "../../../packages/server/src/limits/group-counts.ts";
 import { GroupExchange } from "../../../packages/server/src/limits/group-exchange.ts";
 import { GroupTables } from "../../../packages/server/src/limits/group-tables.ts";
@@ -122,12 +122,8 @@ test("a host whose clock is one hour off is in the list of hosts, and in its met
   const url = await postgres.freshDatabase();
   const store = await openStore(url, { timeoutMs: 60_000 });
   cleanUps.push(() => store.close());
-  const memory = new HeapCells(Date.now());
   const wrong = new GroupExchange({
-    counts: new GroupCounts(
-      () => memory.cells,
-      () => undefined,
-    ),
+    counts: new GroupCounts(new LimitCells(Date.now()), () => undefined),
     source: new GroupTables(store.tables, "wrong"),
     takeUsed: () => [],
     onAnswer: () => {},

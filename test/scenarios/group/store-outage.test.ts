@@ -14,6 +14,7 @@ import { openStore, type Store } from "../../../packages/store/src/store.ts";
 import { POSTGRES_PASSWORD, Postgres } from "../../harness/postgres.ts";
 import { GEOLOCATE, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { ServerProgram } from "../../harness/server-program.ts";
+import { onSignal } from "../../harness/thread-faults.ts";
 import { freshToken } from "../../harness/tokens.ts";
 import { until } from "../../harness/until.ts";
 import type { Report } from "./store-process.ts";
@@ -178,14 +179,14 @@ describe("PostgreSQL in the middle of traffic", () => {
   test("workers that start while it is away have the earlier keys", async () => {
     const databaseUrl = await postgres.freshDatabase();
     const { token } = await (await open(databaseUrl)).createKey(parseNewKey({ name: "shop" }, 0));
-    const main = await new ServerProgram({ env: { INKLING_DATABASE_URL: databaseUrl } }).ready();
+    const fault = onSignal({ workersBelow: 1 }, "throw new Error()");
+    const main = await new ServerProgram({ env: { INKLING_DATABASE_URL: databaseUrl, ...fault } }).ready();
     cleanUps.push(() => main.kill());
-    const pids = () => main.events("worker-listening").map(({ pid }) => Number(pid));
     await postgres.stop();
     cleanUps.push(() => postgres.start().catch(() => {}));
     await until(() => main.events("database-unreachable").length > 0);
-    process.kill(pids()[0]!, "SIGKILL");
-    await until(() => pids().length === 3);
+    main.child.kill("SIGUSR2");
+    await until(() => main.events("worker-listening").length === 3);
     const statuses = await Promise.all(Array.from({ length: 32 }, () => main.status(GEOLOCATE, token)));
     expect(new Set(statuses)).toEqual(new Set([200]));
   });

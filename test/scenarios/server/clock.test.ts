@@ -14,7 +14,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { type FeedReport, feedAgeSeconds, type Override } from "@inkling/engine";
-import { HeapCells } from "../../../packages/server/src/limits/cell-memory.ts";
+import { LimitCells } from "../../../packages/server/src/limits/cells.ts";
 import { KeyCells } from "../../../packages/server/src/limits/key-cells.ts";
 import { SteadyClock } from "../../../packages/server/src/limits/steady-clock.ts";
 import { Buckets } from "../../../packages/server/src/limits/token-bucket.ts";
@@ -65,8 +65,8 @@ const key: Key = {
 /** Returns two workers with the same memory, and the primary, which sends usage to a store that has no clock. */
 function server(clock: { now: number }, day = { at: (now: number) => now }) {
   const stored = new Map<string, number>();
-  const memory = new HeapCells(clock.now);
-  memory.reserve(1);
+  const memory = new LimitCells(clock.now);
+  memory.grow();
   const byKey = new Map([[key.id, 0]]);
   const collector = new UsageCollector();
   collector.add(key.id, 0);
@@ -79,16 +79,15 @@ function server(clock: { now: number }, day = { at: (now: number) => now }) {
       readQuotas: async (day: string) => new Map(stored.has(day) ? [[key.id, stored.get(day)!]] : []),
     },
     now: () => clock.now,
-    collect: (sink) => collector.collect(memory.cells, sink, clock.now),
+    collect: (sink) => collector.collect(memory, sink, clock.now),
     onStored: (keyId, usage) => {
       const cell = byKey.get(keyId)!;
-      collector.correctDay(cell, usage.stored, memory.cells, clock.now);
-      collector.takeForeign(cell, usage, memory.cells);
+      collector.correctDay(cell, usage.stored, memory, clock.now);
+      collector.takeForeign(cell, usage, memory);
     },
   });
   const workers = [0, 1].map(() => {
-    const cells = new KeyCells(memory.cells, day);
-    cells.replace(memory.cells, byKey);
+    const cells = new KeyCells(memory, byKey, day);
     return { cells, buckets: new Buckets({ rate: 0, burst: 1 }, cells) };
   });
   /**

@@ -1,19 +1,15 @@
 // processes.test.ts: tests `inkling serve` as a service manager runs it, and faults around it: a log that cannot be
-// written, workers that cannot be started, uncaught errors, and a primary or worker that is stopped.
+// written, uncaught errors, and a limit of open files.
 
 import { ptr } from "bun:ffi";
 import { afterEach, describe, expect, test } from "bun:test";
 import {
   closeSync,
   constants,
-  copyFileSync,
   existsSync,
-  linkSync,
   openSync,
-  readdirSync,
   readFileSync,
   readSync,
-  renameSync,
   statfsSync,
   truncateSync,
   writeFileSync,
@@ -25,8 +21,9 @@ import { openStore } from "../../../packages/store/src/store.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { isFree } from "../../harness/ports.ts";
 import { GEOLOCATE, temporaryFolder } from "../../harness/release.ts";
-import { isAlive, ServerProgram, signal } from "../../harness/server-program.ts";
-import { FULL, share } from "../../harness/share.ts";
+import { ServerProgram } from "../../harness/server-program.ts";
+import { share } from "../../harness/share.ts";
+import { onSignal } from "../../harness/thread-faults.ts";
 import { freshToken } from "../../harness/tokens.ts";
 import { until } from "../../harness/until.ts";
 
@@ -119,29 +116,11 @@ const linesOf = (text: string): Record<string, unknown>[] =>
     .slice(0, -1)
     .map((line) => JSON.parse(line));
 
-linux("a worker in which the runtime crashes", () => {
-  test("is one event of the log, without paths and links, and is replaced", async () => {
-    const crash = join(temporaryFolder(), "crash.ts");
-    writeFileSync(crash, 'import { read } from "bun:ffi";\nprocess.on("SIGUSR2", () => read.u8(8));\n');
-    const server = await start({ env: { BUN_OPTIONS: `--preload ${crash}` } });
-    const [worker] = server.workers;
-    expect(signal(worker!, "SIGUSR2")).toBe(true);
-    await until(() => server.events("worker-crashed").length > 0 && server.events("worker-died").length > 0);
-    const [{ pid, report }] = server.events("worker-crashed") as [{ pid: number; report: string[] }];
-    expect(pid).toBe(worker!);
-    expect(report).toContainEqual(expect.stringMatching(/^panic.*Segmentation fault/));
-    expect(report.join("\n")).not.toMatch(/[/\\]/);
-    expect(linesOf(server.err).length).toBeGreaterThan(2);
-    await server.ready();
-    expect(await server.status(GEOLOCATE)).toBe(200);
-  });
-});
-
 linux("a log that cannot be written does not touch the service", () => {
   const byWorkers = share([["1"], ["2"]], [["2"]]);
   const access = (workers: string) => ({ INKLING_LOG_LEVEL: "access", INKLING_WORKERS: workers });
 
-  /** More access lines than one write takes, so that every process has tried to write. */
+  /** More access lines than one write takes, so that every thread has tried to write. */
   const LOOKUPS = 500;
 
   test.each(byWorkers)("its reader is gone, workers: %s; the lines resume with another", async (workers) => {
@@ -180,89 +159,6 @@ linux("a log that cannot be written does not touch the service", () => {
   );
 });
 
-interface Died {
-  readonly time: string;
-  readonly worker: number;
-  readonly next_in_ms: number;
-}
-
-linux("workers", () => {
-  test("that cannot be started are tried again until they can", async () => {
-    const program = join(temporaryFolder(), "bun");
-    try {
-      linkSync(process.execPath, program);
-    } catch {
-      copyFileSync(process.execPath, program); // on another disk
-    }
-    const server = await start({ program });
-    renameSync(program, `${program}.away`);
-    for (const pid of server.workers) signal(pid, "SIGKILL");
-    await until(() => server.events("worker-not-started").length >= 4);
-    const waits = server.events("worker-not-started").map(({ next_in_ms }) => next_in_ms as number);
-    expect(Math.min(...waits.slice(-2))).toBeLessThanOrEqual(500); // one of them is retried soon
-    renameSync(`${program}.away`, program);
-    await until(async () => (await server.metric("inkling_workers", 'state="serving"')) === 2);
-    expect(await server.status()).toBe(200);
-  });
-
-  test("are replaced at once when asked to end, however often; the last one soon when it died", async () => {
-    const server = await start();
-    for (let n = 1; n <= share(10, 2); n++) {
-      const [first] = server.workers;
-      signal(first!, "SIGTERM");
-      await until(() => server.events("worker-ended").length === n);
-      await until(async () => (await server.metric("inkling_workers", 'state="serving"')) === 2);
-    }
-    expect(server.events("worker-ended").every(({ next_in_ms }) => next_in_ms === 0)).toBe(true);
-    await until(() => {
-      for (const pid of server.workers) signal(pid, "SIGKILL");
-      return server.events("worker-died").length >= 10;
-    });
-    const died = server.events("worker-died") as unknown as Died[];
-    const endOfWait = ({ time, next_in_ms }: Died) => Date.parse(time) + next_in_ms;
-    const ofLast = died.filter((one, i) => {
-      const other = died.slice(0, i).findLast(({ worker }) => worker !== one.worker);
-      return other !== undefined && endOfWait(other) > Date.parse(one.time) + 600;
-    });
-    expect(ofLast.length).toBeGreaterThan(0);
-    expect(Math.max(...ofLast.map(({ next_in_ms }) => next_in_ms))).toBeLessThanOrEqual(500);
-    await until(async () => (await server.status()) === 200);
-  });
-
-  test("are not ready while the primary is frozen, and end in the long run", async () => {
-    const server = await start();
-    const workers = server.workers;
-    expect(await server.status()).toBe(200);
-    signal(server.child.pid, "SIGSTOP");
-    try {
-      await until(async () => (await server.status()) === 503);
-      expect(await server.status(GEOLOCATE)).toBe(200);
-      if (FULL) await until(() => isFree(server.port) && !workers.some(isAlive));
-    } finally {
-      signal(server.child.pid, "SIGCONT");
-    }
-    await until(async () => (await server.status()) === 200);
-    expect(server.events("primary-silent").length).toBeGreaterThan(0);
-    if (!FULL) await until(() => server.events("primary-back").length > 0);
-  });
-
-  test("one that was stopped while the primary was killed ends when it goes on", async () => {
-    const server = await start();
-    const workers = server.workers;
-    signal(workers[0]!, "SIGSTOP");
-    try {
-      server.child.kill("SIGKILL");
-      await server.child.exited;
-      await until(() => !isAlive(workers[1]!));
-      expect(isAlive(workers[0]!)).toBe(true);
-    } finally {
-      signal(workers[0]!, "SIGCONT");
-    }
-    await until(() => !isAlive(workers[0]!));
-    expect(isFree(server.port)).toBe(true);
-  });
-});
-
 linux("a stop", () => {
   test("ends the server in order while a call into a file system hangs", async () => {
     const temp = temporaryFolder();
@@ -291,50 +187,44 @@ linux("a stop", () => {
 });
 
 linux("an error that nothing caught", () => {
-  const SIGNALS = { thrown: "SIGUSR2", rejected: "SIGWINCH" } as const;
-  type Row = [where: string, how: keyof typeof SIGNALS, workers: string];
+  const FAULTS = {
+    thrown: (error: string) => `throw ${error};`,
+    rejected: (error: string) => `void Promise.reject(${error});`,
+  } as const;
+  type Row = [where: string, how: keyof typeof FAULTS, workers: string];
   const rows: Row[] = share<Row[]>(
     [
       ["the primary", "thrown", "2"],
       ["the primary", "rejected", "2"],
-      ["the one process", "thrown", "1"],
-      ["the one process", "rejected", "1"],
+      ["the one thread", "thrown", "1"],
+      ["the one thread", "rejected", "1"],
       ["a worker", "thrown", "2"],
       ["a worker", "rejected", "2"],
     ],
     [
       ["the primary", "thrown", "2"],
-      ["the one process", "rejected", "1"],
+      ["the one thread", "rejected", "1"],
       ["a worker", "rejected", "2"],
     ],
   );
   /** Number of requests, each on a new connection. */
   const REQUESTS = 10;
-  test.each(rows)("in %s, %s: one log line, exit code 1", async (where, how, workers) => {
-    const preload = join(temporaryFolder(), "preload.ts");
+  test.each(rows)("in %s, %s: one log line, and none before it is lost", async (where, how, workers) => {
     const token = freshToken();
-    writeFileSync(
-      preload,
-      `const fault = () => new TypeError("odd: ${token}");
-       process.on("SIGUSR2", () => { throw fault(); });
-       process.on("SIGWINCH", () => { void Promise.reject(fault()); });`,
-    );
+    const fault = FAULTS[how](`new TypeError("odd: ${token}")`);
     const env = {
       INKLING_WORKERS: workers,
       INKLING_LOG_LEVEL: "access",
-      BUN_OPTIONS: `--preload=${preload}`,
+      ...onSignal(where === "a worker" ? { workersBelow: 1 } : "primary", fault),
     };
     const server = await start({ env });
-    const [first] = server.workers;
     const headers = { Authorization: `Bearer ${server.token}`, Connection: "close" };
     for (let i = 0; i < REQUESTS; i++) {
       await fetch(`http://127.0.0.1:${server.port}${GEOLOCATE}`, { headers, keepalive: false });
     }
-    signal(where === "a worker" ? first! : server.child.pid, SIGNALS[how]);
-    if (where === "a worker") {
-      await until(() => server.events("worker-died").length === 1);
-      expect(server.events("worker-died")[0]).toMatchObject({ pid: first, exit_code: 1 });
-    } else {
+    server.child.kill("SIGUSR2");
+    if (where === "a worker") await until(() => server.events("worker-died").length === 1);
+    else {
       expect(await server.child.exited).toBe(1);
       await until(() => isFree(server.port));
     }
@@ -402,16 +292,15 @@ linux("connections", () => {
     ]);
   });
 
-  test.each([["1"], ["2"]])("at the limit of open files end no process, workers: %s", async (workers) => {
+  test.each([["1"], ["2"]])("at the limit of open files end no thread, workers: %s", async (workers) => {
     const server = await start({ prefix, env: { INKLING_WORKERS: workers } });
-    const processes = [server.child.pid, ...server.workers];
     const sockets = Array.from({ length: 600 * Number(workers) }, () => connect(server.port, "127.0.0.1"));
     let closed = 0;
     for (const socket of sockets) socket.on("error", () => {}).on("close", () => closed++);
     await until(() => closed === sockets.length); // each is accepted as others close
     expect(server.events("uncaught-error")).toEqual([]);
     await until(async () => (await server.status()) === 200);
-    expect([server.child.pid, ...server.workers]).toEqual(processes);
+    expect(await server.metric("inkling_worker_restarts_total")).toBe(0);
   });
 
   // As many as the limits of this process and of the server allow.
@@ -422,7 +311,13 @@ linux("connections", () => {
       const kept = Array.from({ length: 20 }, () => connect(server.port, "127.0.0.1"));
       const answered = (socket: Socket) =>
         new Promise<boolean>((resolve) => {
-          socket.once("data", () => resolve(true)).once("close", () => resolve(false));
+          const end = (isAnswered: boolean) => {
+            socket.off("data", onData).off("close", onClose);
+            resolve(isAnswered);
+          };
+          const onData = () => end(true);
+          const onClose = () => end(false);
+          socket.on("data", onData).on("close", onClose);
           socket.write("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
         });
       expect(await Promise.all(kept.map(answered))).toEqual(Array(20).fill(true));
@@ -452,20 +347,4 @@ linux("connections", () => {
       for (const socket of kept) socket.destroy();
     },
   );
-
-  test("a worker that can open no more files goes on, and reports", async () => {
-    const preload = join(temporaryFolder(), "preload.ts");
-    writeFileSync(
-      preload,
-      `import { openSync } from "node:fs";
-       process.on("SIGUSR2", () => { try { for (;;) openSync("/dev/null", "r"); } catch {} });`,
-    );
-    const server = await start({ prefix, env: { BUN_OPTIONS: `--preload=${preload}` } });
-    const workers = server.workers;
-    signal(workers[0]!, "SIGUSR2");
-    await until(() => readdirSync(`/proc/${workers[0]}/fd`).length === 400);
-    for (let i = 0; i < 5; i++) await server.metric("inkling_ready"); // each worker reports for it
-    expect(server.events("uncaught-error")).toEqual([]);
-    expect(server.workers).toEqual(workers);
-  });
 });

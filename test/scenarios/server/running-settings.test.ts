@@ -11,6 +11,7 @@ import { DIRECT } from "../../harness/inkling.ts";
 import { freePort } from "../../harness/ports.ts";
 import { GEOLOCATE, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { ServerProgram } from "../../harness/server-program.ts";
+import { onSignal } from "../../harness/thread-faults.ts";
 import { freshToken } from "../../harness/tokens.ts";
 import { until } from "../../harness/until.ts";
 
@@ -20,14 +21,16 @@ let server: ServerProgram | undefined;
 afterEach(() => server?.kill());
 
 test.each(process.platform === "linux" ? [1, 2] : [1])(
-  "with %i processes that answer, the log level changes in each, also in a later one, until the restart",
+  "with %i threads that answer, the log level changes in each, also in a later one, until the restart",
   async (workers) => {
     const dataDir = temporaryFolder();
     smallRelease(dataDir, 1);
     const store = await openStore(`sqlite://${join(dataDir, "inkling.db")}`);
     const admin = (await store.adminToken.create({ author: "test", source: "cli" }))!;
     await store.close();
-    const main = new ServerProgram({ dataDir, env: { ...UNSET, INKLING_WORKERS: String(workers) } });
+    const fault = onSignal({ workersBelow: 1 }, "throw new Error()");
+    const env = { ...UNSET, ...fault, INKLING_WORKERS: String(workers) };
+    const main = new ServerProgram({ dataDir, env });
     server = main;
     await main.ready();
     const set = async (level: string) => {
@@ -51,10 +54,8 @@ test.each(process.platform === "linux" ? [1, 2] : [1])(
     expect(main.events("log-level-changed")).toMatchObject([{ to: "access", author: "ada" }]);
     await until(isEachLogged);
     if (workers > 1) {
-      const [first] = main.workers;
-      process.kill(first!, "SIGKILL");
-      await main.until("a new worker serves", () => !main.workers.includes(first!));
-      await main.ready();
+      main.child.kill("SIGUSR2");
+      await main.until("a new worker serves", () => main.events("worker-listening").length === 3);
       await until(isEachLogged);
     }
     expect(await set("error")).toEqual([200, { level: "error" }]);

@@ -37,11 +37,6 @@ const RUNTIME =
 /** Variables that Bun reads for requests to publishers. */
 const NETWORK = /^((https?|all|no)_proxy|SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS|NODE_USE_SYSTEM_CA)$/i;
 
-/**
- * Returns the environment for processes that answer requests or read releases. It contains no settings, and therefore
- * no credentials of Inkling. Nor does it contain credentials of other programs.
- */
-export const workerEnvironment = (env: Environment) => pick(env, (name) => RUNTIME.test(name));
 /** Returns the environment for builds, which receive their settings through a pipe. */
 export const buildEnvironment = (env: Environment) => ({
   ...FRUGAL,

@@ -185,7 +185,7 @@ export function databaseFile({ databaseUrl }: Pick<Settings, "databaseUrl">): st
 
 const MAX_WORKERS_BY_DEFAULT = 8;
 
-/** Only Linux distributes connections to one port across all processes that listen on it. */
+/** Only Linux distributes connections to one port across all sockets that listen on it. */
 export function defaultWorkers(platform: string, cores: number): number {
   return platform === "linux" ? Math.max(1, Math.min(cores, MAX_WORKERS_BY_DEFAULT)) : 1;
 }

@@ -6,7 +6,7 @@ import { FORM, programFile } from "@inkling/data/program";
 import { exitOnFault } from "@inkling/server/exit-on-fault";
 import { loadOnce } from "@inkling/server/load-once";
 import { probePort, type RunningServer, type ServerOptions, startServer } from "@inkling/server/serve";
-import { processEnvironment, surroundings, workerEnvironment } from "../config/environment.ts";
+import { surroundings } from "../config/environment.ts";
 import { serviceManager } from "../terminal/service-manager.ts";
 import type { Context } from "./command.ts";
 import { recordStart } from "./recorded-settings.ts";
@@ -43,7 +43,6 @@ export async function serveUntilStopped(
     ...settings,
     ...rest,
     version,
-    workerEnvironment: workerEnvironment(processEnvironment),
     console: serveConsole(),
   });
   const { databaseUrl, apiKey = "" } = settings;

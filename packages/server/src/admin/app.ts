@@ -6,8 +6,9 @@
 //
 // The app checks the token or session first, then path, method, scope, parameters, author and body.
 //
-// A change applies in this process before the response is sent, and in other processes within a second. A client may
-// repeat any write after a timeout: writes are idempotent, either by their content or by `Idempotency-Key`.
+// A change applies in this thread before the response is sent, in workers at the same time, and on other hosts within a
+// second. A client may repeat any write after a timeout: writes are idempotent, either by their content or by
+// `Idempotency-Key`.
 
 import { type AdminRole, hasRole, MAX_BODY_BYTES } from "@inkling/contract";
 import { EmptyDatabaseError } from "@inkling/data";

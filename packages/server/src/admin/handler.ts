@@ -32,7 +32,7 @@ export interface AdminAppOptions {
   readonly overrideCache: Pick<LiveOverrides, "refresh" | "current">;
   readonly rulesetCache: Pick<LiveRulesets, "refresh" | "current">;
   readonly decisions: Pick<DecisionRecorder, "label" | "flush">;
-  /** The processes that answer requests. */
+  /** The threads that answer requests. */
   readonly serving: { publish(change: "log-level"): void };
   readonly settings: ServerSettings;
   readonly keyLoader: Pick<LiveKeys, "refresh" | "state">;

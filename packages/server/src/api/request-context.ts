@@ -62,7 +62,7 @@ export interface AppOptions extends StatusSource {
   readonly elapsed: () => number;
   readonly newRequestId: () => string;
   readonly randomBytes: (n: number) => Uint8Array;
-  /** Shared with another App of this process. If omitted, the App creates its own. */
+  /** Shared with another App of this thread. If omitted, the App creates its own. */
   readonly memory?: BatchMemory;
   /** Number of seconds after which an idle stream is closed; for tests. */
   readonly streamIdleSeconds?: number;

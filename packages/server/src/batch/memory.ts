@@ -1,4 +1,4 @@
-// memory.ts: limits the open streams and the unfinished bodies of this process, for all keys together and for each key.
+// memory.ts: limits the open streams and the unfinished bodies of this thread, for all keys together and for each key.
 //
 // Bun reads up to 1 MiB of a body before it pauses the socket, and delivers it in one piece. While the answers to that
 // piece are unread, Bun reads as much again. A quiet stream uses 90 KB. When input and answers pile up, a stream uses
@@ -24,7 +24,7 @@ export class BatchMemory {
   /**
    * @param workers number of workers; each worker gets a share of the streams, because connections are spread across
    *   all workers
-   * @param bodies shared with the other listener of this process, if there is one
+   * @param bodies shared with the other listener of this thread, if there is one
    */
   constructor(workers = 1, bodies = new Bodies()) {
     this.bodies = bodies;

@@ -3,8 +3,8 @@
 // If the primary stops confirming, decisions beyond MAX_UNTAKEN are dropped and counted. If a question gets no reply in
 // time, it is answered as if the database were unreachable.
 //
-// A killed worker loses the decisions that it has not handed over, which are at most HAND_OVER_MS old. The primary can
-// tell how many were lost, because `onRecord` counts in memory that outlives the worker.
+// A worker that ends because of an error first hands its decisions over. A stuck worker loses those that it has not handed
+// over, which are at most HAND_OVER_MS old.
 
 import type { Outcome } from "@inkling/contract";
 import type { Claimed, Decisions, LabelResult, NamedDecision } from "@inkling/store/decisions/decisions";
@@ -32,7 +32,12 @@ export type DecisionQuestion =
 export type DecisionReply = Claimed | LabelResult;
 
 export type FromCollector =
-  | { readonly type: "decisions"; readonly rows: readonly DecisionRow[]; readonly dropped: number }
+  | {
+      readonly type: "decisions";
+      readonly rows: readonly DecisionRow[];
+      readonly bytes: number;
+      readonly dropped: number;
+    }
   | { readonly type: "decision-question"; readonly number: number; readonly question: DecisionQuestion };
 export type ToCollector =
   | { readonly type: "decisions-taken"; readonly count: number; readonly bytes: number }
@@ -40,8 +45,8 @@ export type ToCollector =
 
 export class DecisionCollector implements Decisions {
   private readonly send: (message: FromCollector) => void;
-  private readonly onRecord: () => void;
   private rows: DecisionRow[] = [];
+  private rowsBytes = 0;
   private untaken = 0;
   /** Size of the decisions that wait here or were not confirmed. */
   private bytes = 0;
@@ -51,10 +56,8 @@ export class DecisionCollector implements Decisions {
   private number = 0;
   private onTaken: (() => void) | undefined;
 
-  /** @param onRecord called for each decision that will be sent to the primary */
-  constructor(send: (message: FromCollector) => void, onRecord: () => void) {
+  constructor(send: (message: FromCollector) => void) {
     this.send = send;
-    this.onRecord = onRecord;
   }
 
   record(row: DecisionRow): void {
@@ -64,7 +67,7 @@ export class DecisionCollector implements Decisions {
       return;
     }
     this.bytes += bytes;
-    this.onRecord();
+    this.rowsBytes += bytes;
     this.rows.push(row);
     if (this.rows.length >= BATCH) this.handOver();
     else this.timer ??= setTimeout(() => this.handOver(), HAND_OVER_MS);
@@ -104,15 +107,17 @@ export class DecisionCollector implements Decisions {
     await Promise.race([promise, Bun.sleep(waitMs)]);
   }
 
-  private handOver(): void {
+  /** Hands over the decisions that wait. */
+  handOver(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    const { rows, dropped } = this;
+    const { rows, rowsBytes: bytes, dropped } = this;
     if (rows.length === 0 && dropped === 0) return;
     this.rows = [];
+    this.rowsBytes = 0;
     this.dropped = 0;
     this.untaken += rows.length;
-    this.send({ type: "decisions", rows, dropped });
+    this.send({ type: "decisions", rows, bytes, dropped });
   }
 
   private ask(question: DecisionQuestion, waitMs: number): Promise<DecisionReply | undefined> {

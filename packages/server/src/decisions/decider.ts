@@ -68,7 +68,7 @@ export class Decider {
     this.options = options;
   }
 
-  /** The active ruleset. The primary process has already parsed its text successfully. */
+  /** The active ruleset. The primary has already parsed its text successfully. */
   get ruleset(): Ruleset {
     const { current } = this.options.rulesets;
     if (current !== this.published) {

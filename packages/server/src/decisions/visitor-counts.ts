@@ -43,12 +43,12 @@ export class VisitorCounts {
   private readonly dayKeys = new Map<number, Uint8Array>();
 
   /**
+   * @param key random bytes, the same in all threads that share the memory
    * @param memory VISITOR_COUNTS_BYTES bytes, initially zero
-   * @param key random bytes, the same in all processes that share the memory
    */
-  constructor(memory: Uint8Array<ArrayBuffer>, key: Uint8Array) {
-    this.words = new Uint32Array(memory.buffer, memory.byteOffset, VISITOR_COUNTS_BYTES / 4);
-    this.shorts = new Uint16Array(memory.buffer, memory.byteOffset, VISITOR_COUNTS_BYTES / 2);
+  constructor(key: Uint8Array, memory = new SharedArrayBuffer(VISITOR_COUNTS_BYTES)) {
+    this.words = new Uint32Array(memory);
+    this.shorts = new Uint16Array(memory);
     this.key = key;
   }
 

@@ -1,5 +1,5 @@
 // bodies.ts: reads whole request bodies. Every path that needs a whole body reads it here, with or without a key, so
-// that one limit holds for all unfinished bodies of this process.
+// that one limit holds for all unfinished bodies of this thread.
 //
 // 5,000 connections without a key held 340 MB of unfinished bodies. Bun closes a connection whose body takes longer
 // than 12 s, so nobody can keep a share for long.

@@ -1,12 +1,12 @@
-// cells.ts: keeps each key's rate, quota and usage, in memory that several processes may share.
+// cells.ts: keeps each key's rate, quota and usage, in memory that all threads share.
 //
-// Checking and taking are one step, so no two processes get the same token. Setting the clock back grants nothing, and
+// Checking and taking are one step, so no two threads get the same token. Setting the clock back grants nothing, and
 // blocks no key for more than 5 s longer than an empty bucket would, unless the key owes what other hosts took (quotas:
 // `correctDay`). Cost: taking tokens takes 43 ns (one 64-bit compare-exchange); counting a lookup takes 5 ns.
 //
 // A bucket is a single number: the time at which it will be full again (the theoretical arrival time of the generic
 // cell rate algorithm). Taking tokens moves this time forward. Its distance from now is how much the bucket lacks.
-// Within t seconds, all processes together get at most burst + rate * t tokens. Times are nanoseconds since `base`,
+// Within t seconds, all threads together get at most burst + rate * t tokens. Times are nanoseconds since `base`,
 // which a double represents exactly for the first 104 days.
 //
 // `charge` moves a bucket beyond empty: what other hosts took is a debt, which may exceed the burst. It is stored, so that
@@ -19,6 +19,10 @@
 //
 // Whoever uses a cell also sets its mark, one of a fixed number of bits. The primary reads and clears the marks, and
 // then looks only at cells in use, however many keys there are.
+//
+// The memory grows in blocks, which are never copied. One block for a million keys would cost no memory either, because
+// the system provides a page when it is first touched. But the runtime counts all of a block as memory in use, and with
+// 200 MB in use it lets 200 MB of garbage pile up between two collections.
 
 import { DAY_MS } from "@inkling/store/keys/day";
 import { COUNTED, type Counted, type EpochMs } from "@inkling/store/keys/key";
@@ -41,6 +45,8 @@ export const MARKS_BYTES = MARKS / 8;
 
 const WORDS = CELL_BYTES / 8;
 const SLOTS = CELL_BYTES / 4;
+const BLOCK_BITS = 12;
+const BLOCK_CELLS = 2 ** BLOCK_BITS;
 const NS = 1e6;
 /** If a bucket lacks this much more than its size, the clock was set back, or the key's limits were changed. */
 const SLACK_NS = 5e9;
@@ -62,35 +68,67 @@ export function countedAt(index: number): { readonly counted: Counted; readonly 
   return { counted: COUNTED[index >> 1]!, isOdd: (index & 1) === 1 };
 }
 
+/** The memory of cells, as threads share it. */
+export interface SharedCells {
+  /** The base time. */
+  readonly base: EpochMs;
+  readonly marks: SharedArrayBuffer;
+  /** BLOCK_CELLS cells each. */
+  readonly blocks: readonly SharedArrayBuffer[];
+}
+
 export class LimitCells {
   /** How much the bucket of the last call lacks, in nanoseconds of rate. */
   missing = 0;
   /** The day from whose quota the last `takeQuota` took. It can differ from the day of the given time, see `today`. */
   chargedDay = 0;
-  private readonly words: BigInt64Array;
-  private readonly slots: Int32Array;
-  private readonly marks: Int32Array;
   private readonly base: EpochMs;
+  private readonly marks: Int32Array;
+  private readonly blocks: SharedArrayBuffer[] = [];
+  /** The blocks, as words and as slots. */
+  private readonly words: BigInt64Array[] = [];
+  private readonly slots: Int32Array[] = [];
 
-  /**
-   * @param memory room for the cells, initially zero
-   * @param base the base time, the same in all processes that share the memory
-   * @param marks MARKS_BYTES, initially zero
-   */
-  constructor(
-    memory: Uint8Array<ArrayBuffer>,
-    base: EpochMs,
-    marks: Uint8Array<ArrayBuffer> = new Uint8Array(MARKS_BYTES),
-  ) {
-    this.words = new BigInt64Array(memory.buffer, memory.byteOffset, memory.byteLength >> 3);
-    this.slots = new Int32Array(memory.buffer, memory.byteOffset, memory.byteLength >> 2);
-    this.marks = new Int32Array(marks.buffer, marks.byteOffset, MARKS_BYTES >> 2);
+  /** @param shared the cells of another thread; by default there are none yet */
+  constructor(base: EpochMs, shared?: SharedCells) {
     this.base = base;
+    this.marks = new Int32Array(shared?.marks ?? new SharedArrayBuffer(MARKS_BYTES));
+    if (shared) this.use(shared);
   }
 
   /** Number of cells. */
   get size(): number {
-    return this.words.length / WORDS;
+    return BLOCK_CELLS * this.blocks.length;
+  }
+
+  /** These cells, for another thread. */
+  get shared(): SharedCells {
+    const { base, marks, blocks } = this;
+    return { base, marks: marks.buffer as SharedArrayBuffer, blocks };
+  }
+
+  /** Takes the blocks that the primary has added. */
+  use({ blocks }: Pick<SharedCells, "blocks">): void {
+    for (const block of blocks.slice(this.blocks.length)) this.add(block);
+  }
+
+  /** Makes room for more cells. Only the primary calls it. */
+  grow(): void {
+    this.add(new SharedArrayBuffer(BLOCK_CELLS * CELL_BYTES));
+  }
+
+  private add(block: SharedArrayBuffer): void {
+    this.blocks.push(block);
+    this.words.push(new BigInt64Array(block));
+    this.slots.push(new Int32Array(block));
+  }
+
+  private wordsOf(cell: CellIndex): BigInt64Array {
+    return this.words[cell >> BLOCK_BITS]!; // a cell is within a block
+  }
+
+  private slotsOf(cell: CellIndex): Int32Array {
+    return this.slots[cell >> BLOCK_BITS]!; // a cell is within a block
   }
 
   /**
@@ -99,20 +137,21 @@ export class LimitCells {
    * @param whole nanoseconds that an empty bucket takes to fill
    */
   take(cell: CellIndex, now: EpochMs, each: number, tokens: number, whole: number): boolean {
-    const at = cell * WORDS + FULL_AT;
+    const words = this.wordsOf(cell);
+    const at = wordAt(cell, FULL_AT);
     const time = this.timeOf(now);
     const wanted = tokens * each;
     for (;;) {
-      const seen = Atomics.load(this.words, at);
+      const seen = Atomics.load(words, at);
       const ahead = seen === 0n ? 0 : Math.max(0, Number(seen) - time);
       const isOdd = ahead > whole + SLACK_NS && !this.isOwed(cell, seen);
       const missing = isOdd ? whole : ahead;
       const isGiven = missing + wanted <= whole;
       const next = isGiven ? missing + wanted : missing;
-      if (next !== ahead && !this.replace(at, seen, usedTime(time + next))) continue;
+      if (next !== ahead && !replace(words, at, seen, usedTime(time + next))) continue;
       this.missing = next;
       if (tokens === 0) return isGiven;
-      if (isGiven) Atomics.add(this.slots, cell * SLOTS + TAKEN, tokens);
+      if (isGiven) Atomics.add(this.slotsOf(cell), slotAt(cell, TAKEN), tokens);
       this.mark(cell);
       return isGiven;
     }
@@ -131,19 +170,19 @@ export class LimitCells {
         if (most > 0) this.mark(cell); // the refused key is in use
         return 0;
       }
-      // If another process was faster, fewer tokens are left, and the loop repeats.
+      // If another thread was faster, fewer tokens are left, and the loop repeats.
       if (this.take(cell, now, each, there, whole)) return there;
     }
   }
 
   /** Tokens that were taken from the bucket so far, modulo 2^32. */
   takenFrom(cell: CellIndex): number {
-    return Atomics.load(this.slots, cell * SLOTS + TAKEN) >>> 0;
+    return Atomics.load(this.slotsOf(cell), slotAt(cell, TAKEN)) >>> 0;
   }
 
   /** The time at which the bucket is full, in nanoseconds since the base; at least `now`. */
   fullAt(cell: CellIndex, now: EpochMs): number {
-    return Math.max(this.timeOf(now), Number(Atomics.load(this.words, cell * WORDS + FULL_AT)));
+    return Math.max(this.timeOf(now), Number(Atomics.load(this.wordsOf(cell), wordAt(cell, FULL_AT))));
   }
 
   /** What the bucket lacks, in nanoseconds of rate. */
@@ -153,23 +192,24 @@ export class LimitCells {
 
   /** Charges a bucket with what other hosts took, even beyond empty. @param owed in nanoseconds of rate */
   charge(cell: CellIndex, now: EpochMs, owed: number): void {
-    const at = cell * WORDS + FULL_AT;
+    const words = this.wordsOf(cell);
+    const at = wordAt(cell, FULL_AT);
     for (;;) {
-      const seen = Atomics.load(this.words, at);
+      const seen = Atomics.load(words, at);
       const fullAt = usedTime(Math.max(this.timeOf(now), Number(seen)) + Math.ceil(owed));
-      // stored first, so that no other process mistakes the debt for a clock that was set back
-      Atomics.store(this.words, cell * WORDS + DEBT_UNTIL, BigInt(fullAt));
-      if (this.replace(at, seen, fullAt)) return;
+      // stored first, so that no other thread mistakes the debt for a clock that was set back
+      Atomics.store(words, wordAt(cell, DEBT_UNTIL), BigInt(fullAt));
+      if (replace(words, at, seen, fullAt)) return;
     }
   }
 
   /** From now on, the bucket lacks at most its size. Call it if the clock was set back, or the key's limits changed. */
   forgiveDebt(cell: CellIndex): void {
-    Atomics.store(this.words, cell * WORDS + DEBT_UNTIL, 0n);
+    Atomics.store(this.wordsOf(cell), wordAt(cell, DEBT_UNTIL), 0n);
   }
 
   private isOwed(cell: CellIndex, fullAt: bigint): boolean {
-    return fullAt <= Atomics.load(this.words, cell * WORDS + DEBT_UNTIL);
+    return fullAt <= Atomics.load(this.wordsOf(cell), wordAt(cell, DEBT_UNTIL));
   }
 
   private timeOf(now: EpochMs): number {
@@ -201,13 +241,14 @@ export class LimitCells {
    * @returns how many were taken
    */
   takeQuota(cell: CellIndex, now: EpochMs, quota: number, most: number): number {
-    const at = cell * WORDS + QUOTA;
+    const words = this.wordsOf(cell);
+    const at = wordAt(cell, QUOTA);
     for (;;) {
-      const seen = Atomics.load(this.words, at);
+      const seen = Atomics.load(words, at);
       const today = this.today(Number(seen), now);
       const taken = Math.min(most, Math.max(0, quota - countOf(today)));
       this.chargedDay = dayOf(today);
-      if (taken === 0 || this.replace(at, seen, today + taken)) return taken;
+      if (taken === 0 || replace(words, at, seen, today + taken)) return taken;
     }
   }
 
@@ -216,21 +257,23 @@ export class LimitCells {
    * @param day `chargedDay` after `takeQuota`
    */
   giveQuotaBack(cell: CellIndex, day: number, count: number): void {
-    const at = cell * WORDS + QUOTA;
+    const words = this.wordsOf(cell);
+    const at = wordAt(cell, QUOTA);
     for (;;) {
-      const seen = Atomics.load(this.words, at);
+      const seen = Atomics.load(words, at);
       const stored = Number(seen);
       if (dayOf(stored) !== day) return;
-      if (this.replace(at, seen, stored - Math.min(count, countOf(stored)))) return;
+      if (replace(words, at, seen, stored - Math.min(count, countOf(stored)))) return;
     }
   }
 
   /** Adds lookups that other hosts have used. */
   chargeQuota(cell: CellIndex, now: EpochMs, count: number): void {
-    const at = cell * WORDS + QUOTA;
+    const words = this.wordsOf(cell);
+    const at = wordAt(cell, QUOTA);
     for (;;) {
-      const seen = Atomics.load(this.words, at);
-      if (this.replace(at, seen, this.today(Number(seen), now) + count)) return;
+      const seen = Atomics.load(words, at);
+      if (replace(words, at, seen, this.today(Number(seen), now) + count)) return;
     }
   }
 
@@ -241,39 +284,42 @@ export class LimitCells {
    * @returns whether the day was changed
    */
   correctDay(cell: CellIndex, now: EpochMs, used: number): boolean {
-    const at = cell * WORDS + QUOTA;
-    const seen = Atomics.load(this.words, at);
-    // Another process may have started the next day after `now` was read.
+    const words = this.wordsOf(cell);
+    const at = wordAt(cell, QUOTA);
+    const seen = Atomics.load(words, at);
+    // Another thread may have started the next day after `now` was read.
     if (!isLater(Number(seen), now) || dayTag(now + DAY_SLACK_MS) !== dayTag(now)) return false;
-    return this.replace(at, seen, quotaWord(dayTag(now), used));
+    return replace(words, at, seen, quotaWord(dayTag(now), used));
   }
 
   /** Returns true if a request has already started the day after the day of `now`. */
   isDayAfter(cell: CellIndex, now: EpochMs): boolean {
-    const stored = Number(Atomics.load(this.words, cell * WORDS + QUOTA));
+    const stored = Number(Atomics.load(this.wordsOf(cell), wordAt(cell, QUOTA)));
     return dayOf(stored) === dayTag(now + DAY_MS);
   }
 
   /** Returns the lookups that were taken from this day's quota. */
   usedOfQuota(cell: CellIndex, now: EpochMs): number {
-    return countOf(this.today(Number(Atomics.load(this.words, cell * WORDS + QUOTA)), now));
+    return countOf(this.today(Number(Atomics.load(this.wordsOf(cell), wordAt(cell, QUOTA))), now));
   }
 
   /** Counts lookups or refusals. */
   count(cell: CellIndex, counted: Counted, now: EpochMs, count: number): void {
     const isOdd = Math.floor(now / DAY_MS) & 1;
-    Atomics.add(this.slots, slotOf(cell) + 2 * COUNTED.indexOf(counted) + isOdd, count);
+    Atomics.add(this.slotsOf(cell), slotAt(cell, FIRST_COUNT) + 2 * COUNTED.indexOf(counted) + isOdd, count);
     this.mark(cell);
   }
 
   /** Reads all counts of a cell. {@link countedAt} explains their meaning. */
   readCounts(cell: CellIndex, into: CellCounts): void {
-    for (let i = 0; i < CELL_COUNTS; i++) into[i] = Atomics.load(this.slots, slotOf(cell) + i);
+    const slots = this.slotsOf(cell);
+    const at = slotAt(cell, FIRST_COUNT);
+    for (let i = 0; i < CELL_COUNTS; i++) into[i] = Atomics.load(slots, at + i);
   }
 
-  /** Resets a cell. No process may use the cell at the same time. */
+  /** Resets a cell. No thread may use the cell at the same time. */
   clear(cell: CellIndex): void {
-    this.words.fill(0n, cell * WORDS, (cell + 1) * WORDS);
+    this.wordsOf(cell).fill(0n, wordAt(cell, 0), wordAt(cell, WORDS));
   }
 
   /**
@@ -285,11 +331,14 @@ export class LimitCells {
     const day = dayTag(now);
     return dayOf(stored) === day || isLater(stored, now) ? stored : quotaWord(day, 0);
   }
-
-  private replace(at: number, seen: bigint, next: number): boolean {
-    return Atomics.compareExchange(this.words, at, seen, BigInt(next)) === seen;
-  }
 }
+
+/** The index of a cell's word in the cell's block. */
+const wordAt = (cell: CellIndex, word: number) => (cell & (BLOCK_CELLS - 1)) * WORDS + word;
+const slotAt = (cell: CellIndex, slot: number) => (cell & (BLOCK_CELLS - 1)) * SLOTS + slot;
+
+const replace = (words: BigInt64Array, at: number, seen: bigint, next: number) =>
+  Atomics.compareExchange(words, at, seen, BigInt(next)) === seen;
 
 /** 0 means never used. */
 const usedTime = (time: number) => (time === 0 ? 1 : time);
@@ -311,8 +360,4 @@ function isLater(stored: number, now: EpochMs): boolean {
 /** Returns the UTC day of a time, modulo DAYS. Also works for times before 1970. */
 function dayTag(time: EpochMs): number {
   return Math.floor(time / DAY_MS) & (DAYS - 1);
-}
-
-function slotOf(cell: CellIndex): number {
-  return cell * SLOTS + FIRST_COUNT;
 }

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import type { Key } from "@inkling/store/keys/key";
 import { randomBelow } from "../../../../test/harness/random.ts";
 import { share } from "../../../../test/harness/share.ts";
-import { HeapCells } from "./cell-memory.ts";
+import { LimitCells } from "./cells.ts";
 import {
   CUT_OFF_MS,
   EXCHANGE_MS,
@@ -50,7 +50,7 @@ class Rows {
 /** One host. All times are milliseconds since the start of the simulation. */
 class Host {
   readonly counts: GroupCounts;
-  readonly memory = new HeapCells(START);
+  readonly cells = new LimitCells(START);
   readonly buckets: Buckets;
   /** This host's clock minus the simulation's. */
   readonly offset: number;
@@ -64,17 +64,13 @@ class Host {
   took = 0;
 
   constructor({ rate, burst }: Limits, offset: number, nextAt: number) {
-    this.memory.reserve(1);
+    this.cells.grow();
     this.offset = offset;
     this.nextAt = nextAt;
-    const keyCells = new KeyCells(this.memory.cells);
-    keyCells.replace(this.memory.cells, new Map([[KEY.id, 0]]));
+    const keyCells = new KeyCells(this.cells, new Map([[KEY.id, 0]]));
     this.buckets = new Buckets({ rate, burst }, keyCells);
     const each = eachOf(rate);
-    this.counts = new GroupCounts(
-      () => this.memory.cells,
-      () => ({ cell: 0, each, whole: burst * each }),
-    );
+    this.counts = new GroupCounts(this.cells, () => ({ cell: 0, each, whole: burst * each }));
   }
 
   take(now: number, cost = 1): boolean {

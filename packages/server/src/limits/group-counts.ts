@@ -175,7 +175,7 @@ interface Sent {
 }
 
 export class GroupCounts {
-  private readonly cells: () => LimitCells;
+  private readonly cells: LimitCells;
   private readonly limitOf: (keyId: KeyId) => KeyLimit | undefined;
   private readonly ledgers = new Map<KeyId, Ledger>();
   private readonly pending = new Set<KeyId>();
@@ -187,7 +187,7 @@ export class GroupCounts {
   private last: { readonly now: EpochMs; readonly elapsed: number } | undefined;
 
   /** @param limitOf returns undefined if the key is not active or has no rate */
-  constructor(cells: () => LimitCells, limitOf: (keyId: KeyId) => KeyLimit | undefined) {
+  constructor(cells: LimitCells, limitOf: (keyId: KeyId) => KeyLimit | undefined) {
     this.cells = cells;
     this.limitOf = limitOf;
   }
@@ -226,7 +226,7 @@ export class GroupCounts {
   request(now: EpochMs, elapsed: number): GroupRequest {
     this.noticeJump(now, elapsed);
     if (this.sent !== undefined) return this.sent.request;
-    const cells = this.cells();
+    const { cells } = this;
     const { database, oldestAt = elapsed } = this;
     const taken: [KeyId, number][] = [];
     for (const keyId of this.pending) {
@@ -249,7 +249,7 @@ export class GroupCounts {
     if (sent === undefined) return;
     this.sent = undefined;
     this.database = { now: databaseNow, elapsed };
-    const cells = this.cells();
+    const { cells } = this;
     const isBack = elapsed - sent.at > CUT_OFF_MS;
     for (const [keyId, taken] of sent.request.taken) {
       const ledger = this.ledgers.get(keyId);
@@ -276,7 +276,7 @@ export class GroupCounts {
     if (known?.limit.cell === cell && known.limit.each === each && known.limit.whole === whole) return known;
     // A key whose limits were changed keeps its counts, but not its debt.
     const isSameCell = known?.limit.cell === cell;
-    if (isSameCell) this.cells().forgiveDebt(cell);
+    if (isSameCell) this.cells.forgiveDebt(cell);
     const ledger = new Ledger(limit, isSameCell ? known : undefined, elapsed);
     this.ledgers.set(keyId, ledger);
     return ledger;
@@ -288,7 +288,7 @@ export class GroupCounts {
     this.last = { now, elapsed };
     if (last === undefined || Math.abs(now - last.now - (elapsed - last.elapsed)) <= JUMP_MS) return;
     for (const ledger of this.ledgers.values()) {
-      this.cells().forgiveDebt(ledger.limit.cell);
+      this.cells.forgiveDebt(ledger.limit.cell);
       ledger.restart();
     }
   }

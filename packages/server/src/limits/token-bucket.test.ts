@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Key } from "@inkling/store/keys/key";
 import fc from "fast-check";
-import { CELL_BYTES, LimitCells } from "./cells.ts";
+import { LimitCells } from "./cells.ts";
 import { cellsOnDemand } from "./key-cells.testing.ts";
 import { KeyCells } from "./key-cells.ts";
 import { Buckets, limitsOf } from "./token-bucket.ts";
@@ -156,28 +156,26 @@ describe("bucket", () => {
   });
 
   test("a key without a cell gets nothing, and leaves nothing behind", () => {
-    const cells = new LimitCells(new Uint8Array(CELL_BYTES), 0);
-    const keyCells = new KeyCells(cells);
-    const buckets = new Buckets({ rate: 1, burst: 1 }, keyCells);
-    keyCells.replace(cells, new Map([["key_a", 0]]));
+    const cells = new LimitCells(0);
+    cells.grow();
+    const byKey = new Map([["key_a", 0]]);
+    const buckets = new Buckets({ rate: 1, burst: 1 }, new KeyCells(cells, byKey));
     expect(buckets.take(key(), 0).allowed).toBe(true);
     expect({ ...buckets.take(key({}, "key_b"), 0) }).toMatchObject({ allowed: false, retryAfterSeconds: 1 });
     const unlimited = key({ rate: 0 }, "key_b");
     expect([buckets.take(unlimited, 0).allowed, buckets.takeUpTo(unlimited, 0, 5)]).toEqual([false, 0]);
     expect(buckets.size).toBe(1);
-    keyCells.replace(cells, new Map());
+    byKey.clear();
     buckets.clear();
     expect(buckets.takeUpTo(key(), 10_000, 5)).toBe(0);
   });
 
-  test("a key that had no cell has its limits once it has one", () => {
-    const cells = new LimitCells(new Uint8Array(CELL_BYTES), 0);
-    const keyCells = new KeyCells(cells);
-    const buckets = new Buckets({ rate: 1, burst: 3 }, keyCells);
+  test("a key whose cell is in memory that a thread does not have yet has its limits once it has", () => {
     const k = key();
+    const cells = new LimitCells(0);
+    const buckets = new Buckets({ rate: 1, burst: 3 }, new KeyCells(cells, new Map([[k.id, 0]])));
     expect(buckets.take(k, 0).allowed).toBe(false);
-    keyCells.replace(cells, new Map([[k.id, 0]]));
-    buckets.clear();
+    cells.grow();
     expect({ ...buckets.take(k, 0) }).toMatchObject({ allowed: true, limit: 3, remaining: 2 });
   });
 

@@ -67,7 +67,7 @@ class Bucket implements Decision {
   private readonly each: number;
   private readonly whole: number;
 
-  /** @param cell undefined if the key has none; nothing is then granted, because other processes could not count it */
+  /** @param cell undefined if the key has none; nothing is then granted, because other threads could not count it */
   constructor(key: Key, cell: CellIndex | undefined, { rate, burst }: RateDefaults) {
     this.key = key;
     this.cell = cell ?? 0; // not used without a cell, because the limit is then 0

@@ -4,7 +4,7 @@ import { SCOPES } from "@inkling/store/keys/key";
 import { sumTraffic } from "@inkling/store/traffic-counts";
 import type { UsageBatch } from "@inkling/store/usage";
 import fc from "fast-check";
-import { HeapCells } from "./cell-memory.ts";
+import { LimitCells } from "./cells.ts";
 import { KeyCells } from "./key-cells.ts";
 import { UsageCollector } from "./usage-collector.ts";
 import { UsageRecorder, type UsageStore } from "./usage-recorder.ts";
@@ -64,22 +64,21 @@ const QUOTA = 1_000_000;
 function setUpCells(now = NOON) {
   const store = new FakeStore();
   const clock = { now };
-  const memory = new HeapCells(now);
-  memory.reserve(2);
-  const cells = new KeyCells(memory.cells);
+  const memory = new LimitCells(now);
+  memory.grow();
   const byKey = new Map([
     ["a", 0],
     ["b", 1],
   ]);
-  cells.replace(memory.cells, byKey);
+  const cells = new KeyCells(memory, byKey);
   const collector = new UsageCollector();
   for (const [keyId, cell] of byKey) collector.add(keyId, cell);
   const recorder = new UsageRecorder({
     store,
     now: () => clock.now,
     id: "r1",
-    collect: (sink) => collector.collect(memory.cells, sink, clock.now),
-    onStored: (keyId, usage) => collector.takeForeign(byKey.get(keyId)!, usage, memory.cells),
+    collect: (sink) => collector.collect(memory, sink, clock.now),
+    onStored: (keyId, usage) => collector.takeForeign(byKey.get(keyId)!, usage, memory),
   });
   /** Makes one lookup, as a request does. */
   const lookUp = (keyId: string, lookup: (typeof SCOPES)[number], at = clock.now) => {

@@ -6,7 +6,7 @@
 //
 // While the store is unreachable, counts add up here. A batch of counts keeps its sequence number and its entries until
 // the store has confirmed it. The store remembers the sequence number of the last batch that it counted
-// (UsageTables.add), so each batch counts only once. A killed process loses the counts since the last successful flush,
+// (UsageTables.add), so each batch counts only once. A server that crashes loses the counts since the last successful flush,
 // which is less than a second of counts while the store is reachable.
 
 import { recordOf } from "@inkling/contract";
@@ -289,7 +289,7 @@ export class UsageRecorder {
   }
 
   /**
-   * Reads what all processes have counted for the keys in use. No batch is in flight at this time, so all counts that
+   * Reads what all threads have counted for the keys in use. No batch is in flight at this time, so all counts that
    * this recorder has not confirmed are from other recorders. If the day has changed, it may have been set back, so the
    * keys that were used on the other day are read as well.
    */

@@ -22,21 +22,18 @@ export interface StatusSource {
     readonly feeds?: readonly FeedReport[];
   };
   readonly keyring: { readonly state: KeyringState };
-  /** Set in a worker: the process that sends keys and releases. */
-  readonly primary?: { readonly isSilent: boolean };
   /** Has this server been told to stop? It continues to answer until load balancers have noticed. */
   readonly isDraining?: boolean;
 }
 
 /** Returns the reasons why this server should not receive requests; none if it is ready. */
-export function readiness({ releases, keyring, primary, isDraining }: StatusSource): string[] {
+export function readiness({ releases, keyring, isDraining }: StatusSource): string[] {
   const reasons: string[] = [];
   if (isDraining) reasons.push("the server is stopping");
   if (releases.current === undefined) reasons.push(withoutRelease(releases));
   if (!keyring.state.loaded) reasons.push("the server has not read keys from the database yet");
   if (keyring.state.stale)
     reasons.push("the database has been unreachable for longer than INKLING_MAX_STALE_SECONDS");
-  if (primary?.isSilent) reasons.push("the primary process does not respond");
   if (keyring.state.unready !== undefined) reasons.push(keyring.state.unready);
   return reasons;
 }

@@ -201,16 +201,6 @@ describe("the fourth start within a minute with one release", () => {
     publish(2);
     expect((await startTimes(3)).verified).toEqual([]);
   });
-
-  test("counts crashes of processes that answer", async () => {
-    for (const n of [1, 2]) publish(n);
-    const { releases, verified } = setUp([2]);
-    await releases.start();
-    for (const _ of [1, 2]) await releases.crashed();
-    expect([verified, serving(releases)]).toEqual([[], idOf(2)]);
-    await releases.crashed();
-    expect([verified, serving(releases)]).toEqual([[nameOf(2)], idOf(1)]);
-  });
 });
 
 describe("while serving", () => {
@@ -227,7 +217,7 @@ describe("while serving", () => {
     expect(events.map(({ type }) => type)).toEqual(["serving", "refused", "refusal-over", "serving"]);
   });
 
-  test("a release whose files no longer open is left when a process fails to open it", async () => {
+  test("a release whose files no longer open is left when a thread fails to open it", async () => {
     for (const n of [1, 2]) publish(n);
     const { releases, events } = setUp();
     await releases.start();

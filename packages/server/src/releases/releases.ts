@@ -3,7 +3,7 @@
 // A release was verified in full before it was published, or after it was pulled from a channel. So opening one only
 // checks the manifest and the files' sizes and headers. If a release does not open, the server keeps the release that it
 // uses; if it has none, it uses the newest earlier release that opens. Whoever overwrites a mapped file in place may
-// crash the process. A supervisor restarts it, and after three starts within a minute the release is verified in full.
+// crash the server. A supervisor restarts it, and after three starts within a minute the release is verified in full.
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -83,7 +83,7 @@ export class Releases extends Reports {
   private readonly unsound = new Map<string, string>();
   private opened: LoadedRelease | undefined;
   private unwatch: (() => void) | undefined;
-  /** Has a process failed to open the release in use, or crashed on it? */
+  /** Has a thread failed to open the release in use? */
   private isSuspect = false;
 
   constructor(options: ReleasesOptions) {
@@ -110,7 +110,7 @@ export class Releases extends Reports {
     return this.live.current;
   }
 
-  /** The release in use, mapped into this process. @throws ReleaseError if its files have changed since */
+  /** The release in use, mapped for this thread. @throws ReleaseError if its files have changed since */
   open(): LoadedRelease | undefined {
     const { current } = this;
     if (current === undefined) return undefined;
@@ -149,14 +149,6 @@ export class Releases extends Reports {
   async check(): Promise<void> {
     this.isSuspect = true;
     await this.live.refresh();
-  }
-
-  /** Call this after a process that maps the release in use has crashed. It counts as a start. */
-  async crashed(): Promise<void> {
-    const { current, options } = this;
-    if (current !== undefined && recordStart(options.dataDir, current.name, options.now()) >= MAX_STARTS)
-      await this.verify(current.name);
-    await this.check();
   }
 
   /** Reads a whole release. If it is unsound, it is not used until its files change. */

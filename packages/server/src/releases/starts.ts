@@ -13,7 +13,7 @@ export const MAX_STARTS = 3;
 const starts = z.object({ release: z.string(), at: z.array(z.number()) });
 
 /**
- * Records that a process begins to answer from a release.
+ * Records that the server begins to answer from a release.
  * @param now epoch ms
  * @returns the number of earlier starts with this release within the last minute
  */

@@ -51,8 +51,8 @@ export class AdminListener {
     this.options = options;
     this.parts = parts;
     this.traffic = new Traffic(
-      async () => {
-        await parts.serving.refresh();
+      () => {
+        parts.serving.refresh();
         return parts.source.counts;
       },
       Date.now,
@@ -129,9 +129,9 @@ export class AdminListener {
     return new Response(problemBody(problem, requestId), { status: problem.status, headers });
   }
 
-  private async metrics(): Promise<Response> {
+  private metrics(): Response {
     const { serving, source } = this.parts;
-    await serving.refresh();
+    serving.refresh();
     return new Response(metricsText(source), { headers: { "Content-Type": METRICS_TYPE } });
   }
 

@@ -1,6 +1,6 @@
 // host-reporter.ts: reports this server's own state to its group and its operators.
 //
-// Cost: adding up the counts of all processes every 5 s; creating a report takes microseconds.
+// Cost: adding up the counts of all threads every 5 s; creating a report takes microseconds.
 
 import { hostname } from "node:os";
 import type { ServerSettings } from "@inkling/contract";
@@ -29,7 +29,10 @@ export class HostReporter {
     this.source = source;
     this.dataDir = dataDir;
     this.port = port;
-    this.timer = setInterval(() => void serving.refresh().then(() => this.measure()), LOAD_MS);
+    this.timer = setInterval(() => {
+      serving.refresh();
+      this.measure();
+    }, LOAD_MS);
     this.timer.unref();
     this.measure();
   }
@@ -81,9 +84,7 @@ export class HostReporter {
     const { before } = this;
     this.before = { at, requests };
     if (before === undefined) return;
-    // Counts of a worker that was replaced may be lost.
-    const more = Math.max(0, requests - before.requests);
-    this.load = Math.round((more / (at - before.at)) * 10_000) / 10;
+    this.load = Math.round(((requests - before.requests) / (at - before.at)) * 10_000) / 10;
   }
 }
 

@@ -3,25 +3,15 @@ import { parseNewKey } from "@inkling/store/keys/key-input";
 import { Keyring } from "@inkling/store/keys/keyring";
 import { hashToken } from "@inkling/store/keys/token";
 import { keyUpdate } from "../../../../test/harness/key-updates.ts";
-import { temporaryFolder } from "../../../../test/harness/release.ts";
-import { testServerOptions } from "../../../../test/harness/server-options.ts";
-import { HeapCells } from "../limits/cell-memory.ts";
-import { Log } from "../telemetry/log.ts";
+import { LimitCells } from "../limits/cells.ts";
 import { KeyBroadcaster } from "./key-broadcaster.ts";
-import { type Change, type Closers, closeAll, type ServerOptions } from "./options.ts";
-import { openServices } from "./services.ts";
-
-const raise = (error: unknown) => {
-  throw error;
-};
 
 const NO_SINK = { record: () => expect.unreachable() };
 
-function setUp(cells = 0) {
-  const memory = new HeapCells(0);
-  memory.reserve(cells);
+function setUp() {
+  const cells = new LimitCells(0);
   const keyring = new Keyring();
-  return { memory, keyring, keys: new KeyBroadcaster(memory, keyring) };
+  return { cells, keyring, keys: new KeyBroadcaster(cells, keyring) };
 }
 
 /** @param from see {@link keyUpdate} */
@@ -33,9 +23,7 @@ function updateOf(stamp: string, ids: readonly string[], from?: string, removed:
   return keyUpdate(stamp, tokens, from, removed);
 }
 
-const numbered = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `key_${from + i}`);
-
-test("a cell goes to another key only when no worker uses it any more", () => {
+test("a cell goes to another key only when no thread uses it any more", () => {
   const { keyring, keys } = setUp();
   keys.take(updateOf("1", ["a", "b"]));
   const cell = keyring.cells.get("a");
@@ -64,95 +52,14 @@ test("a key that comes back has its cell again, with what it used; so do all key
   expect(keyring.cells.get("e")).toBe(4);
 });
 
-test("a worker gets nothing, an update with cells, or all keys, depending on what it has", () => {
-  const { keyring, keys } = setUp();
-  keys.take(updateOf("1", ["a"]));
-  expect(keys.since(0)).toEqual({ table: keyring.table });
-  keys.take(updateOf("2", ["b"], "1", ["a"]));
-  expect(keys.since(2)).toEqual({});
-  expect(keys.since(1).update).toMatchObject({ from: "1", stamp: "2" });
-  expect(keys.since(1).update?.cells).toEqual(
-    new Map([
-      ["a", undefined],
-      ["b", 1],
-    ]),
-  );
-  const worker = new Keyring();
-  worker.replace(updateOf("1", ["a"]));
-  const { update } = keys.since(1);
-  worker.replace(update!, (keyId) => update!.cells.get(keyId));
-  expect([worker.find("a"), worker.cells.get("b")]).toEqual([undefined, 1]);
-  expect(keys.since(0)).toEqual({ table: keyring.table });
-});
-
-test("without memory for new keys the others go on, those that are gone end, and usage is collected", () => {
-  const { memory, keyring, keys } = setUp(1_024);
-  keys.take(updateOf("1", numbered(0, 1_000)));
-  const cellOfLast = keyring.cells.get("key_999")!;
-  const reserve = memory.reserve.bind(memory);
-  memory.reserve = () => {
-    throw new Error("ENOSPC: no space left on device");
-  };
-  const withoutCell = () =>
-    [...keyring.table.ids()].filter((id) => keyring.table.cellOf(id) === undefined).length;
-  expect(String(keys.take(updateOf("2", numbered(1_000, 1_100), "1", numbered(0, 10))))).toContain("ENOSPC");
-  expect([keys.change, keyring.state.keys, withoutCell()]).toEqual([2, 1_090, 76]);
-  expect(keyring.find("key_9")).toBeUndefined();
-  expect(keyring.cells.get("key_999")).toBe(cellOfLast);
-  expect(keyring.cells.get("key_1099")).toBeUndefined();
+test("more keys than a block has cells get a second block, and their own cells", () => {
+  const { cells, keyring, keys } = setUp();
+  const ids = Array.from({ length: 5_000 }, (_, i) => `key_${i}`);
+  keys.take(updateOf("1", ids));
+  expect(cells.size).toBeGreaterThan(ids.length);
+  expect(new Set(ids.map(keyring.cells.get)).size).toBe(ids.length);
+  cells.count(keyring.cells.get("key_4999")!, "geolocate", 0, 1);
   const counted: string[] = [];
-  const collect = () => keys.collect({ record: (keyId) => void counted.push(keyId) }, 0);
-  memory.cells.count(cellOfLast, "geolocate", 0, 1);
-  collect();
-  expect(counted).toEqual(["key_999"]);
-
-  memory.reserve = reserve;
-  expect(keys.take(updateOf("3", [], "2"))).toBeUndefined();
-  expect(withoutCell()).toBe(0);
-  expect(keys.since(2)).toEqual({ table: keyring.table });
-  expect(keyring.cells.get("key_1099")).toBeDefined();
-});
-
-/** Opens services that check nothing on their own. Tests call `refresh`. */
-async function open(over: Partial<ServerOptions>, memory: HeapCells) {
-  let written = "";
-  const changes: Change[] = [];
-  const log = new Log({ level: "error", write: (lines) => (written += lines), now: () => 0 });
-  const options = { ...testServerOptions(temporaryFolder()), checkMs: 3_600_000, ...over };
-  const serving = { publish: (change: Change) => void changes.push(change) };
-  const closers: Closers = [];
-  const services = await openServices(options, { log, memory, closers, serving });
-  const events = (name: string) => written.split("\n").filter((line) => line.includes(`"event":"${name}"`));
-  const publications = () => changes.filter((change) => change === "keys").length;
-  return { services, events, publications, close: () => closeAll(closers, raise) };
-}
-
-test("without memory for new keys a revoked one ends all the same, and the database does not count as away", async () => {
-  const memory = new HeapCells(0);
-  const reserve = memory.reserve.bind(memory);
-  memory.reserve = () => {
-    throw new Error("ENOSPC: no space left on device");
-  };
-  const { services, events, publications, close } = await open({}, memory);
-  const { store, keyLoader, keyring } = services;
-  const { key } = await store.createKey(parseNewKey({ name: "first" }, 0));
-  await keyLoader.refresh();
-  expect(keyring.find(key.id)).toBeDefined();
-  expect(keyring.cells.get(key.id)).toBeUndefined(); // without a cell, the key gets nothing
-
-  const before = publications();
-  await store.revokeKey(key.id);
-  await keyLoader.refresh();
-  expect(publications()).toBe(before + 1);
-  expect(keyring.state.keys).toBe(0);
-  expect(keyring.find(key.id)).toBeUndefined();
-  expect(keyring.state.failures).toBe(0);
-  expect(events("database-unreachable")).toEqual([]);
-  expect(events("keys-without-memory")[0]).toContain("ENOSPC");
-
-  memory.reserve = reserve;
-  const second = await store.createKey(parseNewKey({ name: "second" }, 0));
-  await keyLoader.refresh();
-  expect(keyring.cells.get(second.key.id)).toBe(0);
-  await close();
+  keys.collect({ record: (keyId) => void counted.push(keyId) }, 0);
+  expect(counted).toEqual(["key_4999"]);
 });

@@ -1,8 +1,8 @@
-// local-serving.ts: runs a server with one process. The primary answers requests itself.
+// local-serving.ts: runs a server with one thread. The primary answers requests itself.
 
-import { VISITOR_COUNTS_BYTES, VisitorCounts } from "../decisions/visitor-counts.ts";
+import { VisitorCounts } from "../decisions/visitor-counts.ts";
 import type { Bodies } from "../limits/bodies.ts";
-import type { CellMemory } from "../limits/cell-memory.ts";
+import type { LimitCells } from "../limits/cells.ts";
 import { MxCounts } from "../mx/counts.ts";
 import { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -15,11 +15,9 @@ import type { Serving } from "./serving.ts";
 export class LocalServing implements Serving {
   readonly counts = new Counts();
   readonly workers = { states: new Map([["serving", 1]]), restarts: 0 };
-  /** Always 0, because this process does not hand decisions to another process. */
-  readonly lostDecisions = 0;
-  readonly processes = { cpuSeconds: 0, residentBytes: 0 };
+  readonly mx = new MxCounts();
   private readonly options: ServerOptions;
-  private readonly memory: CellMemory;
+  private readonly cells: LimitCells;
   private readonly log: Log;
   private readonly bodies: Bodies;
   private services: Services | undefined;
@@ -28,11 +26,11 @@ export class LocalServing implements Serving {
 
   constructor(
     options: ServerOptions,
-    { memory, log, bodies }: { memory: CellMemory; log: Log; bodies: Bodies },
+    { cells, log, bodies }: { cells: LimitCells; log: Log; bodies: Bodies },
   ) {
     this.options = options;
     this.bodies = bodies;
-    this.memory = memory;
+    this.cells = cells;
     this.log = log;
     this.releases = new ReleaseFollower(options.dataDir, (name, reason, isFirst) => {
       if (isFirst) log.error("release-not-opened", { name, reason });
@@ -44,14 +42,14 @@ export class LocalServing implements Serving {
     const { options, counts, log, releases } = this;
     const { keyring, overrides, rulesets, decisions } = services;
     const { version } = options;
-    const memory = new Uint8Array(VISITOR_COUNTS_BYTES);
-    const visits = new VisitorCounts(memory, crypto.getRandomValues(new Uint8Array(32)));
+    const visits = new VisitorCounts(crypto.getRandomValues(new Uint8Array(32)));
     const state = { releases, keyring, overrides, rulesets, visits, decisions };
     const parts = {
       version,
       ...state,
-      cells: this.memory.cells,
+      cells: this.cells,
       counts,
+      mxCounts: this.mx,
       log,
       bodies: this.bodies,
     };
@@ -69,15 +67,13 @@ export class LocalServing implements Serving {
     if (change === "clock") requestServer.clock.offsetMs = services.clock.offsetMs;
     if (change !== "keys") return;
     const { keys, usage } = services;
-    requestServer.replaceCells(this.memory.cells);
+    requestServer.forgetKeys();
     keys.settle(keys.change, usage, Date.now());
   }
 
-  get mx(): MxCounts {
-    return this.requestServer?.mxCounts ?? new MxCounts();
-  }
+  refresh(): void {}
 
-  async refresh(): Promise<void> {}
+  flushLogs(): void {}
 
   get isDraining(): boolean {
     return this.requestServer?.isDraining ?? false;

@@ -1,5 +1,5 @@
-// options.ts: defines a server's options, the interface of a running server, and the kinds of changes that its
-// processes must receive.
+// options.ts: defines a server's options, the interface of a running server, and the kinds of changes that its threads
+// must receive.
 
 import type { ServerSettings } from "@inkling/contract";
 import type { HostReport } from "@inkling/data";
@@ -16,10 +16,6 @@ export interface ServerOptions extends ServerSettings {
    * rulesets, and those of the other checks, such as revocations and webhooks.
    */
   readonly checkMs?: number;
-  /**
-   * Environment variables for workers. Empty by default, because they need no settings or credentials.
-   */
-  readonly workerEnvironment?: Readonly<Record<string, string>>;
   /** Serves the operators' web pages on the admin listener. */
   readonly console?: (request: Request, path: string) => Promise<Response | undefined>;
   /** Loaded at the first request to the admin API. */
@@ -65,7 +61,7 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-/** The kinds of changes that must reach the processes that answer requests. */
+/** The kinds of changes that must reach the threads that answer requests. */
 export const CHANGES = ["release", "overrides", "rulesets", "clock", "log-level", "keys"] as const;
 export type Change = (typeof CHANGES)[number];
 

@@ -1,26 +1,23 @@
 // primary.ts: assembles a server from the log, the data folder, the request servers, the services and the admin
 // listener.
 //
-// If `workers` is 1, this process answers requests. Otherwise, workers answer requests, and this process keeps the
-// database connection, follows releases and verifies new releases. Limits, quotas and counts are in memory that all
-// processes share. They are exact for the host, and they survive the exit of a worker.
+// If `workers` is 1, this thread answers requests. Otherwise, worker threads answer requests, and this thread keeps the
+// database connection and follows releases. Limits, quotas and counts are in memory that all threads share. They are
+// exact for the host, and they survive the end of a worker.
 
 import { ADMIN_PROBLEM_CODES } from "@inkling/contract";
 import { makeFolder, messageOf } from "@inkling/data";
 import { withEntry } from "@inkling/store/host-entry";
 import { StartError } from "../http/start-error.ts";
 import { Bodies } from "../limits/bodies.ts";
-import { type CellMemory, HeapCells } from "../limits/cell-memory.ts";
+import { LimitCells } from "../limits/cells.ts";
 import { Log } from "../telemetry/log.ts";
 import { warnOfFewFiles } from "../telemetry/open-files.ts";
-import { lineWriter } from "../telemetry/standard-error.ts";
+import { lineWriter, STANDARD_ERROR } from "../telemetry/standard-error.ts";
 import { type Closers, closeAll, type RunningServer, type ServerOptions } from "./options.ts";
 import { claimPort } from "./port-claim.ts";
 import { metricsSource, type Serving } from "./serving.ts";
-import { SharedMemory } from "./shared-memory.ts";
 import { WorkerPool } from "./worker-pool.ts";
-
-const STANDARD_ERROR = 2;
 
 /** @throws StartError, StoreError */
 export async function startPrimary(options: ServerOptions, closers: Closers): Promise<RunningServer> {
@@ -30,12 +27,12 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   closers.push(() => log.flush());
   makeDataFolder(options.dataDir);
   const bodies = new Bodies();
-  const [memory, serving] =
-    workers === 1 ? await serveHere(options, log, bodies) : serveByWorkers(options, log);
-  closers.push(
-    () => memory.close(),
-    () => serving.kill(),
-  );
+  const cells = new LimitCells(Date.now());
+  const serving =
+    workers === 1
+      ? await serveHere(options, { cells, log, bodies })
+      : new WorkerPool(options, { cells, port: claimPort(options.host, options.port), log });
+  closers.push(() => serving.kill());
 
   // This code is loaded only now. Meanwhile, the first worker loads its own code on a different core.
   const [{ openServices }, { HostReporter }, { AdminListener }, { startWebhooks }] = await Promise.all([
@@ -44,7 +41,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     import("./admin-listener.ts"),
     import("./webhooks.ts"),
   ]);
-  const services = await openServices(options, { log, memory, closers, serving });
+  const services = await openServices(options, { log, cells, closers, serving });
   const adminProblems = new Map<string, number>(ADMIN_PROBLEM_CODES.map((code) => [code, 0]));
   const webhooks = startWebhooks(options, services, closers);
   const source = metricsSource(options, services, { serving, adminProblems, webhooks }, Date.now());
@@ -86,8 +83,8 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     report: () => reporter.current,
     audited: (entry, change) => withEntry(services.store.overrides, entry, change),
     crash: (error, secrets) => {
+      serving.flushLogs();
       log.crash("uncaught-error", error, secrets);
-      log.flush();
     },
     stop: () => {
       stopping ??= shutDown();
@@ -96,21 +93,12 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   };
 }
 
-async function serveHere(options: ServerOptions, log: Log, bodies: Bodies): Promise<[CellMemory, Serving]> {
-  const memory = new HeapCells(Date.now());
+async function serveHere(
+  options: ServerOptions,
+  parts: { readonly cells: LimitCells; readonly log: Log; readonly bodies: Bodies },
+): Promise<Serving> {
   const { LocalServing } = await import("./local-serving.ts");
-  return [memory, new LocalServing(options, { memory, log, bodies })];
-}
-
-function serveByWorkers(options: ServerOptions, log: Log): [CellMemory, Serving] {
-  const port = claimPort(options.host, options.port);
-  try {
-    const memory = new SharedMemory(options.workers, options.dataDir, Date.now());
-    return [memory, new WorkerPool(options, { memory, port, log })];
-  } catch (error) {
-    port.release();
-    throw error;
-  }
+  return new LocalServing(options, parts);
 }
 
 function makeDataFolder(dataDir: string): void {

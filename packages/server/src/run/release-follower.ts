@@ -1,4 +1,5 @@
-// release-follower.ts: in a process that answers requests, follows the release that the primary names.
+// release-follower.ts: in a thread that answers requests, follows the release that the primary names, with a mapping of
+// its own.
 //
 // The previous release remains in use.
 
@@ -79,7 +80,7 @@ export class ReleaseFollower extends Reports {
   }
 
   /**
-   * Can this process answer requests like the other processes: either from a release, or with 503 if no release exists?
+   * Can this thread answer requests like the other threads: either from a release, or with 503 if no release exists?
    */
   get isReady(): boolean {
     return this.current !== undefined || this.message?.name === undefined;

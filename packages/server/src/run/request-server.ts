@@ -1,5 +1,5 @@
-// request-server.ts: sets up everything that a process needs to answer requests: the API on a port, limits and DNS
-// checks. A server runs this code in its only process, or in each of its workers.
+// request-server.ts: sets up everything that a thread needs to answer requests: the API on a port, limits and DNS checks.
+// A server runs this code in its main thread, or in each of its workers.
 
 import { OPERATIONS, type SettingsOf } from "@inkling/contract";
 import type { Overrides, Prefix } from "@inkling/engine";
@@ -18,7 +18,7 @@ import { SteadyClock } from "../limits/steady-clock.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { EmailChecks } from "../lookup/mx.ts";
 import { MxLookups } from "../mx/check.ts";
-import { MxCounts } from "../mx/counts.ts";
+import type { MxCounts } from "../mx/counts.ts";
 import { makeResolver } from "../mx/dns-client.ts";
 import { dnsServersOf } from "../mx/dns-servers.ts";
 import type { Counts } from "../telemetry/counts.ts";
@@ -30,13 +30,11 @@ type WorkerSettings = SettingsOf<"worker">;
 /** Milliseconds for accepting the connections in a listener's queue. Closing the listener resets any that remain. */
 const QUEUE_MS = 20;
 
-/** The data that answers come from. This process owns it, or messages keep it up to date. */
+/** The data that answers come from. This thread owns it, or messages keep it up to date. */
 interface AnsweringParts extends Pick<AppOptions, "version"> {
   readonly releases: AppOptions["releases"];
   /** See {@link SteadyClock}. */
   readonly clockAheadMs?: number;
-  /** Undefined in a server with one process. */
-  readonly primary?: NonNullable<AppOptions["primary"]>;
   readonly keyring: Keyring;
   readonly overrides: { readonly current: Overrides };
   readonly rulesets: AppOptions["rulesets"];
@@ -44,15 +42,15 @@ interface AnsweringParts extends Pick<AppOptions, "version"> {
   readonly decisions: AppOptions["decisions"];
   readonly cells: LimitCells;
   readonly counts: Counts;
+  readonly mxCounts: MxCounts;
   readonly log: Log;
-  /** Set if another listener of this process reads bodies too. */
+  /** Set if another listener of this thread reads bodies too. */
   readonly bodies?: Bodies;
   /** Set only if there are several workers, which share the port. */
   readonly worker?: { readonly slot: number; readonly workers: number };
 }
 
 export class RequestServer {
-  readonly mxCounts = new MxCounts();
   private readonly settings: WorkerSettings;
   private readonly parts: AnsweringParts;
   private readonly trustedProxies: readonly Prefix[];
@@ -78,11 +76,11 @@ export class RequestServer {
     this.parts = parts;
     this.trustedProxies = networksOf(settings.trustedProxies);
     this.clock = new SteadyClock({ aheadMs: parts.clockAheadMs ?? 0 });
-    this.keyCells = new KeyCells(parts.cells, this.clock);
+    this.keyCells = new KeyCells(parts.cells, parts.keyring.cells, this.clock);
     this.buckets = new Buckets(settings, this.keyCells);
     this.memory = new BatchMemory(parts.worker?.workers, parts.bodies);
     const dns = makeResolver(dnsServersOf(settings.dnsServers));
-    this.mx = new MxLookups({ dns, counts: this.mxCounts, elapsed: () => performance.now() });
+    this.mx = new MxLookups({ dns, counts: parts.mxCounts, elapsed: () => performance.now() });
     this.app = this.makeApp();
   }
 
@@ -97,7 +95,7 @@ export class RequestServer {
       memory: this.memory,
       usage: this.keyCells,
       documents: this.documents,
-      checks: new EmailChecks(this.mx, this.mxCounts, this.settings.dnsExclude),
+      checks: new EmailChecks(this.mx, this.parts.mxCounts, this.settings.dnsExclude),
       now: Date.now,
       elapsed: () => performance.now(),
       newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
@@ -105,9 +103,8 @@ export class RequestServer {
     });
   }
 
-  /** Call this when the keys or the cells have changed. */
-  replaceCells(cells: LimitCells): void {
-    this.keyCells.replace(cells, this.parts.keyring.cells);
+  /** Call this when the keys have changed. */
+  forgetKeys(): void {
     this.buckets.clear();
   }
 

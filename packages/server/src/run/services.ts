@@ -4,7 +4,7 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { ServerSettings } from "@inkling/contract";
-import { DATA_FOLDER, EmptyDatabaseError, messageOf, type NamedRelease, serverId } from "@inkling/data";
+import { DATA_FOLDER, EmptyDatabaseError, type NamedRelease, serverId } from "@inkling/data";
 import { adoptKey } from "@inkling/store/adopt-key";
 import { StoreError } from "@inkling/store/error";
 import { type KeyId, KeyInputError } from "@inkling/store/keys/key";
@@ -23,7 +23,7 @@ import { type LiveRulesets, liveRulesets, type RulesetEvent } from "@inkling/sto
 import { openStore, type Store } from "@inkling/store/store";
 import type { DecisionRecorder } from "../decisions/recorder.ts";
 import { StartError } from "../http/start-error.ts";
-import type { CellMemory } from "../limits/cell-memory.ts";
+import type { LimitCells } from "../limits/cells.ts";
 import { GroupCounts } from "../limits/group-counts.ts";
 import { GroupExchange } from "../limits/group-exchange.ts";
 import { type GroupAnswer, GroupTables } from "../limits/group-tables.ts";
@@ -63,7 +63,7 @@ export interface Services {
 /** What services need from the program that starts them. */
 interface ServiceParts {
   readonly log: Log;
-  readonly memory: CellMemory;
+  readonly cells: LimitCells;
   readonly closers: Closers;
   /** Told about each change. For keys, it is told just before they become active here. */
   readonly serving: { publish(change: Change): void };
@@ -84,7 +84,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   });
   closers.push(() => store.close());
   const keyring = new Keyring();
-  const keys = new KeyBroadcaster(parts.memory, keyring);
+  const keys = new KeyBroadcaster(parts.cells, keyring);
   let isReadOnly = false;
   let warn = () => {}; // until keys, overrides and rulesets are loaded
   const revoked = new RevokedKeys({
@@ -230,11 +230,7 @@ async function startKeyLoader(
       const { refused, state } = keyring;
       for (const { key } of state.loaded ? recordsOf(update.lines) : [])
         if (key.quota !== undefined && key.quota !== keyring.find(key.id)?.quota) onQuota(key.id);
-      const fault = keys.take(update);
-      if (fault !== undefined) {
-        const fields = { reason: messageOf(fault), effect: "newer keys are refused" };
-        log.error("keys-without-memory", fields);
-      }
+      keys.take(update);
       revoked.apply();
       revoked.logAdded(refused);
       serving.publish("keys");
@@ -290,18 +286,15 @@ const CLOCK_SLACK_MS = 1_000;
 function startGroup(
   options: ServerOptions,
   { store, keyring, keys, clock }: Pick<Services, "store" | "keyring" | "keys" | "clock">,
-  { log, memory, closers, serving }: ServiceParts,
+  { log, cells, closers, serving }: ServiceParts,
 ): GroupExchange {
-  const counts = new GroupCounts(
-    () => memory.cells,
-    (keyId) => {
-      const [key, cell] = [keyring.find(keyId), keyring.cells.get(keyId)];
-      if (key === undefined || cell === undefined) return undefined;
-      const { rate, burst } = limitsOf(key, options);
-      const each = eachOf(rate);
-      return each === 0 ? undefined : { cell, each, whole: burst * each };
-    },
-  );
+  const counts = new GroupCounts(cells, (keyId) => {
+    const [key, cell] = [keyring.find(keyId), keyring.cells.get(keyId)];
+    if (key === undefined || cell === undefined) return undefined;
+    const { rate, burst } = limitsOf(key, options);
+    const each = eachOf(rate);
+    return each === 0 ? undefined : { cell, each, whole: burst * each };
+  });
   keys.onFree = (keyId) => counts.drop(keyId);
   const onAnswer = ({ now, lowQuotas }: GroupAnswer) => {
     const offsetMs = clock.at(Date.now()) + clock.offsetMs - now;

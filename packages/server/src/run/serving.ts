@@ -1,4 +1,4 @@
-// serving.ts: defines how the primary controls the processes that answer requests, which are the primary itself or its
+// serving.ts: defines how the primary controls the threads that answer requests, which are the primary itself or its
 // workers.
 
 import type { EpochMs } from "@inkling/store/keys/key";
@@ -8,21 +8,23 @@ import type { Change, ServerOptions } from "./options.ts";
 import type { Services } from "./services.ts";
 import { BYTES_PER_MB } from "./start-retention.ts";
 
-/** Numbers for metrics, added up over all processes that answer requests. */
-type ServingNumbers = Pick<MetricsSource, "counts" | "mx" | "workers" | "processes" | "lostDecisions">;
+/** Numbers for metrics, added up over all threads that answer requests. */
+type ServingNumbers = Pick<MetricsSource, "counts" | "mx" | "workers">;
 
 export interface Serving extends ServingNumbers {
   /** Starts answering requests from the services' state. @returns the port. @throws StartError */
   listen(services: Services): Promise<number>;
-  /** Tells the processes that the services have changed. Does nothing before `listen`. */
+  /** Tells the threads that the services have changed. Does nothing before `listen`. */
   publish(change: Change): void;
-  /** Updates all numbers, so that the numbers in one scrape are consistent. */
-  refresh(): Promise<void>;
+  /** Adds the numbers up again. */
+  refresh(): void;
   /** Makes `/readyz` return 503. Requests are still answered until `stop`. */
   drain(): void;
   readonly isDraining: boolean;
   /** Answers the connections in the queue and finishes requests in progress, within 10 s. */
   stop(): Promise<void>;
+  /** Writes the log lines that other threads have buffered. It blocks this thread, because the server is about to exit. */
+  flushLogs(): void;
   /** Stops at once, after a failed start. */
   kill(): unknown;
 }
@@ -31,10 +33,10 @@ interface MetricsParts extends Pick<MetricsSource, "adminProblems" | "webhooks">
   readonly serving: Serving;
 }
 
-/** Returns the reasons why this server, with all its processes, should not receive requests; none if it is ready. */
+/** Returns the reasons why this server should not receive requests; none if it is ready. */
 export function serverReadiness(source: StatusSource & Pick<MetricsSource, "workers">): string[] {
   const reasons = readiness(source);
-  if (!source.workers.states.get("serving")) reasons.push("no process serves requests");
+  if (!source.workers.states.get("serving")) reasons.push("no thread answers requests");
   return reasons;
 }
 
@@ -69,12 +71,6 @@ export function metricsSource(
     },
     get workers() {
       return serving.workers;
-    },
-    get processes() {
-      return serving.processes;
-    },
-    get lostDecisions() {
-      return serving.lostDecisions;
     },
     get storage() {
       const decisionsLimitBytes = decisionsMaxMb * BYTES_PER_MB;

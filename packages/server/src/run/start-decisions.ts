@@ -1,5 +1,4 @@
-// start-decisions.ts: starts the decision recorder in the process that uses the database, and logs the recorder's
-// events.
+// start-decisions.ts: starts the decision recorder in the primary, and logs the recorder's events.
 
 import { StoreError } from "@inkling/store/error";
 import type { Store } from "@inkling/store/store";

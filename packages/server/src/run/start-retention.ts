@@ -1,5 +1,5 @@
-// start-retention.ts: regularly deletes stored rows that are too old or too many, in the process that uses the database,
-// and logs what it deletes.
+// start-retention.ts: regularly deletes stored rows that are too old or too many, in the primary, and logs what it
+// deletes.
 
 import type { ServerSettings } from "@inkling/contract";
 import { messageOf, Poller } from "@inkling/data";

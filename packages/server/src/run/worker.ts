@@ -1,70 +1,58 @@
-// worker.ts: runs one of several processes that answer requests on the same port.
+// worker.ts: one of several threads that answer requests on the same port.
 //
-// A worker opens no database. The primary sends it keys, overrides, the ruleset and the name of the release. Usage and
-// limits are in the shared memory. A worker exits if it is told to stop, or if the primary has exited.
+// A worker opens no database. The primary sends it overrides, the ruleset, the name of the release, and the memory that
+// has keys, usage and limits.
 
 import { Overrides } from "@inkling/engine";
+import { KeyTable } from "@inkling/store/keys/key-table";
 import { Keyring } from "@inkling/store/keys/keyring";
 import { overridesOf } from "@inkling/store/overrides/record";
 import { NO_RULESET } from "@inkling/store/rulesets/record";
 import { DecisionCollector } from "../decisions/collector.ts";
-import { StartError } from "../http/start-error.ts";
+import { VisitorCounts } from "../decisions/visitor-counts.ts";
+import { LimitCells } from "../limits/cells.ts";
+import { MxCounts } from "../mx/counts.ts";
+import { Counts } from "../telemetry/counts.ts";
 import { Log } from "../telemetry/log.ts";
-import { Heartbeat } from "./heartbeat.ts";
 import type { FromWorker, KeysMessage, ToWorker, WorkerStart } from "./messages.ts";
 import { ReleaseFollower } from "./release-follower.ts";
 import { RequestServer } from "./request-server.ts";
-import { LAYOUT, SharedView, WORKER_DESCRIPTOR } from "./shared-memory.ts";
-import { receivedTable } from "./table-sender.ts";
 
-/** How this process sends messages to the primary, writes its log, and exits. */
+/** How this thread sends messages to the primary, writes its log, and ends. */
 export interface WorkerHost {
   send(message: FromWorker): void;
   readonly writeLog: (lines: string) => void;
   exit(code: number): void;
 }
 
-const REPORT_MS = 1_000;
-/**
- * Milliseconds to drain after the primary has exited. A new primary may be about to listen, so the worker does not wait
- * for slow requests.
- */
-const ORPHAN_DRAIN_MS = 1_000;
+const ALIVE_MS = 1_000;
 /** Maximum milliseconds to wait at the end until the primary has received the last decisions. */
 const HAND_OVER_MS = 2_000;
 
-export class Worker {
-  private readonly start: WorkerStart;
+export class RequestWorker {
+  private readonly slot: number;
   private readonly host: WorkerHost;
-  readonly log: Log;
+  private readonly log: Log;
   private readonly releases: ReleaseFollower;
   private readonly keyring = new Keyring();
   private readonly overrides = { current: Overrides.NONE };
   private readonly rulesets = { current: NO_RULESET };
+  private readonly cells: LimitCells;
+  private readonly mxCounts: MxCounts;
   private readonly decisions: DecisionCollector;
   private readonly requestServer: RequestServer;
-  private view: SharedView;
   private readonly timer: ReturnType<typeof setInterval>;
-  private readonly primary = new Heartbeat();
-  private readonly primaryPid = process.ppid;
-  private residentBytes = 0;
   private mayListen = false;
   private isListening = false;
-  private isRetiring = false;
   private isStopping = false;
 
-  /** @throws StartError */
   constructor(start: WorkerStart, host: WorkerHost) {
-    const { settings, slot, base, layout, version } = start;
-    const { workers } = settings;
-    if (layout !== LAYOUT) {
-      const hint = "the program's files were replaced while it was running: restart it";
-      throw new StartError("LAYOUT", "this worker has a different version than its primary", hint);
-    }
-    this.start = start;
+    const { settings, slot, version, clockAheadMs } = start;
+    this.slot = slot;
     this.host = host;
     this.log = new Log({ level: settings.logLevel, write: host.writeLog, now: Date.now });
-    this.view = new SharedView(WORKER_DESCRIPTOR, workers, base);
+    this.cells = new LimitCells(start.cells.base, start.cells);
+    this.mxCounts = new MxCounts(start.mxCounts);
     this.releases = new ReleaseFollower(
       settings.dataDir,
       (name, reason, isFirst) => {
@@ -73,31 +61,30 @@ export class Worker {
       },
       () => this.listen(),
     );
-    const counts = this.view.countsOf(slot);
-    this.decisions = new DecisionCollector(
-      (message) => host.send(message),
-      () => counts.countDecision(),
-    );
+    this.decisions = new DecisionCollector((message) => host.send(message));
     this.requestServer = new RequestServer(settings, {
       version,
       releases: this.releases,
       keyring: this.keyring,
-      primary: this.primary,
       overrides: this.overrides,
       rulesets: this.rulesets,
-      visits: this.view.visitorCounts(start.visitorKey),
-      cells: this.view.cells,
-      clockAheadMs: start.clockAheadMs,
-      counts,
+      visits: new VisitorCounts(start.visitorKey, start.visits),
+      cells: this.cells,
+      clockAheadMs,
+      counts: new Counts(start.counts),
+      mxCounts: this.mxCounts,
       decisions: this.decisions,
       log: this.log,
-      worker: { slot, workers },
+      worker: { slot, workers: settings.workers },
     });
-    this.timer = setInterval(() => this.tick(), REPORT_MS);
+    this.timer = setInterval(() => {
+      this.mxCounts.shareState();
+      host.send({ type: "alive" });
+    }, ALIVE_MS);
   }
 
   /** Processes a message from the primary. @throws StartError if the port is unavailable */
-  take(message: ToWorker): void | Promise<void> {
+  take(message: Exclude<ToWorker, { readonly type: "start" }>): void | Promise<void> {
     switch (message.type) {
       case "release":
         return this.releases.follow(message);
@@ -121,56 +108,49 @@ export class Worker {
       case "log-level":
         this.log.level = message.level;
         return;
-      case "report":
-        return this.report();
+      case "flush-log":
+        this.log.flush();
+        Atomics.add(message.flushed, 0, 1);
+        Atomics.notify(message.flushed, 0);
+        return;
       case "drain":
         return this.requestServer.drain();
       case "stop":
-        return this.retire();
+        return this.stop();
     }
   }
 
-  /** Answers the requests that are queued or in progress, and then exits. */
-  async retire(): Promise<void> {
-    if (this.isRetiring) return;
-    this.isRetiring = true;
-    await this.requestServer.acceptLast();
-    await this.stop();
-  }
-
-  /** Finishes requests in progress, and then exits. @param isOrphan true if the primary has exited */
-  async stop(isOrphan = false): Promise<void> {
+  /** Answers the requests that are queued or in progress, and then ends this thread. */
+  private async stop(): Promise<void> {
     if (this.isStopping) return;
     this.isStopping = true;
+    await this.requestServer.acceptLast();
     clearInterval(this.timer);
-    await this.requestServer.stop(isOrphan ? ORPHAN_DRAIN_MS : undefined);
-    await this.decisions.stop(isOrphan ? 0 : HAND_OVER_MS);
+    await this.requestServer.stop();
+    await this.decisions.stop(HAND_OVER_MS);
     await this.releases.stop();
     this.log.flush();
-    if (!isOrphan) this.report();
-    this.host.exit(isOrphan ? 1 : 0);
+    this.host.exit(0);
   }
 
-  private takeKeys({ change, table, update, refused, cells, ...state }: KeysMessage): void {
-    this.mapCells(cells);
+  /** Hands over and logs what is left, because this thread is about to end. */
+  crash(error: unknown): void {
+    this.decisions.handOver();
+    this.log.crash("uncaught-error", error, [], { worker: this.slot });
+  }
+
+  private takeKeys({ change, table, blocks, refused, ...state }: KeysMessage): void {
     const { keyring } = this;
-    if (table !== undefined) keyring.useTable(receivedTable(table));
-    if (update !== undefined) keyring.replace(update, (keyId) => update.cells.get(keyId));
+    this.cells.use({ blocks });
+    keyring.useTable(table && KeyTable.from(table));
     keyring.refused = refused;
-    this.requestServer.replaceCells(this.view.cells);
+    this.requestServer.forgetKeys();
     if (state.away === undefined) keyring.recordCheck(Date.now());
     else keyring.recordFailure(state.away);
     keyring.stale = state.stale;
     keyring.unready = state.unready;
     keyring.warnings = state.warnings;
     this.host.send({ type: "keys", change });
-  }
-
-  private mapCells(count: number): void {
-    if (count <= this.view.cells.size) return;
-    const { settings, slot, base } = this.start;
-    this.view = new SharedView(WORKER_DESCRIPTOR, settings.workers, base);
-    if (count > this.view.cells.size) throw new Error(`worker ${slot}: the shared memory is too small`);
   }
 
   /**
@@ -182,38 +162,5 @@ export class Worker {
     this.requestServer.listen();
     this.isListening = true;
     this.host.send({ type: "listening" });
-  }
-
-  /** Reports to the primary, and checks whether the primary is alive. Runs once a second. */
-  private tick(): void {
-    this.report();
-    const { slot } = this.start;
-    const before = this.primary.state;
-    const state = this.primary.look(this.view.readBeats(slot));
-    if (process.ppid !== this.primaryPid || state === "gone") {
-      this.log.error("primary-gone", { worker: slot });
-      void this.stop(true);
-    } else if (state !== before) {
-      if (state === "silent") this.log.error("primary-silent", { worker: slot });
-      else this.log.info("primary-back", { worker: slot });
-    }
-  }
-
-  private report(): void {
-    const { requestServer } = this;
-    const { user, system } = process.cpuUsage();
-    try {
-      this.residentBytes = process.memoryUsage.rss();
-    } catch {
-      // the system's file with this number could not be opened, probably for lack of descriptors; the old value remains
-    }
-    this.host.send({
-      type: "report",
-      report: {
-        mx: requestServer.mxCounts.report,
-        cpuSeconds: (user + system) / 1e6,
-        residentBytes: this.residentBytes,
-      },
-    });
   }
 }

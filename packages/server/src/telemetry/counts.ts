@@ -1,7 +1,7 @@
 // counts.ts: counters of the request path, as plain numbers in one block of memory that scrapes read.
 //
-// Cost: 8 ns per request. The block may be shared memory that outlives the process. A new worker then continues its
-// predecessor's counts. Array reads use `!`, because the layout bounds every index.
+// Cost: 8 ns per request. The block is shared memory that outlives a worker. A new worker continues its predecessor's
+// counts. Array reads use `!`, because the layout bounds every index.
 
 import {
   OPERATION_IDS,
@@ -87,7 +87,6 @@ const SIZES = {
   problems: PROBLEM_CODES.length,
   flags: OVERRIDE_FLAGS.length,
   countries: LETTERS * LETTERS,
-  decisions: 1,
 };
 /** Number of bytes that the counts need. */
 export const COUNTS_BYTES = 8 * Object.values(SIZES).reduce((sum, size) => sum + size);
@@ -101,12 +100,11 @@ export class Counts {
   private readonly problems: Float64Array;
   private readonly flags: Float64Array;
   private readonly countries: Float64Array;
-  private readonly decided: Float64Array;
   private readonly sample = { second: 0, read: 0, turn: 0 };
 
-  /** @param memory COUNTS_BYTES; one worker adds to the counts, and other processes may read them */
-  constructor(memory: Uint8Array = new Uint8Array(COUNTS_BYTES)) {
-    this.all = new Float64Array(memory.buffer, memory.byteOffset, COUNTS_BYTES / 8);
+  /** @param memory COUNTS_BYTES; one thread adds to the counts, and other threads may read them */
+  constructor(memory = new SharedArrayBuffer(COUNTS_BYTES)) {
+    this.all = new Float64Array(memory);
     let start = 0;
     const take = (size: number) => {
       start += size;
@@ -119,7 +117,6 @@ export class Counts {
     this.problems = take(SIZES.problems);
     this.flags = take(SIZES.flags);
     this.countries = take(SIZES.countries);
-    this.decided = take(SIZES.decisions);
   }
 
   /** Adds up the counts of several workers. */
@@ -170,16 +167,6 @@ export class Counts {
    */
   countCountry(code: string | undefined, weight: number): void {
     if (code !== undefined) this.countries[countryIndex(code)]! += weight;
-  }
-
-  /** Counts a decision that must be stored. */
-  countDecision(): void {
-    this.decided[0]! += 1;
-  }
-
-  /** The number of decisions that had to be stored. */
-  get decisions(): number {
-    return this.decided[0]!;
   }
 
   /** Returns how many locations the next one counts as; 0 if its country must not be read. @param now epoch ms */

@@ -1,7 +1,7 @@
-// exit-on-fault.ts: reports an uncaught error, and exits the process with code 1.
+// exit-on-fault.ts: reports an uncaught error, and ends the thread, or the process if it is the main thread, with code 1.
 //
-// After an uncaught error, the process's memory may be inconsistent. The service manager or the primary, whichever
-// started the process, starts a new one.
+// After an uncaught error, the thread's objects may be inconsistent. The primary replaces a worker, and the service
+// manager restarts the process.
 
 type Report = (error: unknown) => void;
 

@@ -60,8 +60,6 @@ export interface MetricsSource {
   };
   /** The space that stored decisions take, and the most that they may take. */
   readonly storage: { readonly decisionsBytes: number; readonly decisionsLimitBytes: number };
-  /** Decisions that were lost because workers were killed. */
-  readonly lostDecisions: number;
   readonly mx: {
     readonly answers: Iterable<readonly [outcome: string, count: number]>;
     readonly lookups: Iterable<readonly [outcome: string, count: number]>;
@@ -76,13 +74,8 @@ export interface MetricsSource {
   };
   /** Problems of the admin API by code. */
   readonly adminProblems: Iterable<readonly [code: string, count: number]>;
-  /** Number of processes that answer requests, by state. */
+  /** Number of threads that answer requests, by state. */
   readonly workers: { readonly states: ReadonlyMap<string, number>; readonly restarts: number };
-  /** The combined resource usage of the other processes. */
-  readonly processes: {
-    readonly cpuSeconds: number;
-    readonly residentBytes: number;
-  };
   readonly now: () => number;
   readonly startedAt: number;
 }
@@ -173,10 +166,9 @@ export const READERS: Readers = {
   inkling_usage_pending: ({ usage }) => usage.state.pending,
   inkling_usage_oldest_seconds: ({ usage }) => usage.state.oldestMs / 1000,
   inkling_usage_flush_failures_total: ({ usage }) => usage.state.failures,
-  inkling_decisions_total: ({ decisions: { state }, lostDecisions }) => [
+  inkling_decisions_total: ({ decisions: { state } }) => [
     [{ outcome: "stored" }, state.stored],
     [{ outcome: "dropped" }, state.dropped],
-    [{ outcome: "lost" }, lostDecisions],
   ],
   inkling_decisions_waiting: ({ decisions }) => decisions.state.waiting,
   inkling_decisions_stored_bytes: ({ storage }) => storage.decisionsBytes,
@@ -197,10 +189,10 @@ export const READERS: Readers = {
   inkling_workers: ({ workers }) => Array.from(workers.states, ([state, count]) => [{ state }, count]),
   inkling_worker_restarts_total: ({ workers }) => workers.restarts,
   inkling_build_info: ({ version }) => [[{ version }, 1]],
-  process_cpu_seconds_total: ({ processes }) => {
+  process_cpu_seconds_total: () => {
     const { user, system } = process.cpuUsage();
-    return (user + system) / 1e6 + processes.cpuSeconds;
+    return (user + system) / 1e6;
   },
-  process_resident_memory_bytes: ({ processes }) => process.memoryUsage.rss() + processes.residentBytes,
+  process_resident_memory_bytes: () => process.memoryUsage.rss(),
   process_start_time_seconds: ({ startedAt }) => seconds(startedAt),
 };

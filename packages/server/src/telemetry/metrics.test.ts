@@ -60,9 +60,7 @@ function source(
     },
     decisions: { state: { waiting: 3, stored: 70, dropped: 5 } },
     storage: { decisionsBytes: 2_000, decisionsLimitBytes: 10_000 },
-    lostDecisions: 1,
     workers: { states: new Map([["serving", 1]]), restarts: 0 },
-    processes: { cpuSeconds: 0, residentBytes: 0 },
     webhooks: {
       attempts: new Map([["delivered", 5]]),
       dropped: 7,

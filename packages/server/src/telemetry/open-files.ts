@@ -7,7 +7,7 @@
 import { readFileSync } from "node:fs";
 import type { Log } from "./log.ts";
 
-/** Connections that each process should be able to hold, and files that it opens otherwise. */
+/** Connections that a server should be able to hold, and files that it opens otherwise. */
 const CONNECTIONS = 4_096;
 const OWN_FILES = 256;
 
@@ -20,7 +20,7 @@ export function fewFiles(
   return limit < least ? { limit, least } : undefined;
 }
 
-/** Logs a low limit of open files. Workers have the limit of the primary. */
+/** Logs a low limit of open files. */
 export function warnOfFewFiles(log: Pick<Log, "error">): void {
   const found = fewFiles(readLimits());
   if (found !== undefined)

@@ -1,9 +1,10 @@
-// standard-error.ts: writes log lines to standard error, which several processes share.
+// standard-error.ts: writes log lines to standard error, which all threads of the server share.
 //
-// A pipe accepts each write as a unit, so lines from different processes do not mix.
+// A pipe accepts each write as a unit, so lines from different threads do not mix.
 
 import { writeSync } from "node:fs";
 
+export const STANDARD_ERROR = 2;
 /** Linux's PIPE_BUF, in bytes. */
 const ATOMIC_BYTES = 4096;
 const LINE_END = 0x0a;

@@ -140,8 +140,8 @@ test("a table keeps the cells of its keys when it grows, and when it drops dead 
       "0",
       ids.map((id) => token(id, 1)),
     ),
+    (id) => ids.indexOf(id),
   );
-  ids.forEach((id, i) => void keyring.table.setCell(id, i));
   const { table } = keyring;
   for (let rate = 2; rate <= 4; rate++)
     keyring.replace(
@@ -160,11 +160,39 @@ test("a table keeps the cells of its keys when it grows, and when it drops dead 
     undefined,
     499,
   ]);
-  const { image, parts } = keyring.table.image;
-  const sent = KeyTable.from(image, new Uint8Array(Buffer.concat(parts)));
-  expect([sent.tokens, sent.size, sent.cellOf(ids[8]!)]).toEqual([keyring.table.tokens, 499, 8]);
-  expect([sent.has(ids[7]!), sent.stamp]).toEqual([false, "removed"]);
   expect(() => keyring.replace(keyUpdate("later", [], "unknown"))).toThrow("follows other keys");
+});
+
+test("another thread's table has every change at once, and new memory once it is sent", () => {
+  const hashOf = (id: string) => hashToken(`token of ${id}`);
+  const token = (id: string) => ({ hash: hashOf(id), key: key(id), validUntil: undefined });
+  const ids = Array.from({ length: 40 }, (_, i) => `key_${i}`);
+  const keyring = new Keyring();
+  keyring.replace(keyUpdate("0", [token("key_0")]));
+  keyring.replace(keyUpdate("1", [token("key_1")], "0"), () => 7);
+  const { memory } = keyring.table;
+  const other = KeyTable.from(memory);
+  const has = (id: string) => other.findByToken(hashOf(id))?.key.id;
+  keyring.replace(keyUpdate("2", [token("key_2")], "1", ["key_0"]));
+  expect([has("key_0"), has("key_1"), has("key_2"), other.cellOf("key_1")]).toEqual([
+    undefined,
+    "key_1",
+    "key_2",
+    7,
+  ]);
+  keyring.replace(keyUpdate("3", ids.map(token), "2"));
+  expect(keyring.table.memory.slots).not.toBe(memory.slots);
+  expect([has("key_1"), has("key_39")]).toEqual(["key_1", undefined]);
+  const next = KeyTable.from(keyring.table.memory);
+  expect(ids.map((id) => next.findByToken(hashOf(id))?.key.id)).toEqual(ids);
+});
+
+test("a token that a later line took from its key is unknown, and one that it kept is known in between", () => {
+  const hashes = [hashToken("kept"), hashToken("taken")];
+  const of = (hash: string) => ({ hash, key: key("key_a"), validUntil: undefined });
+  const table = new KeyTable(keyUpdate("1", hashes.map(of)));
+  table.append(keyUpdate("2", [of(hashes[0]!)], "1"));
+  expect(hashes.map((hash) => table.findByToken(hash)?.key.id)).toEqual(["key_a", undefined]);
 });
 
 test("a refused key is unknown until the file that refuses it is changed", () => {

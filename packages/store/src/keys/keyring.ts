@@ -169,13 +169,8 @@ export class Keyring {
     this.seen.clear();
   }
 
-  /** Sets the cell of a key in the table. */
-  setCell(keyId: KeyId, cell: number): void {
-    this.table.setCell(keyId, cell);
-    this.known.delete(keyId);
-  }
-
-  useTable(table: KeyTable): void {
+  /** Uses a table. Call it also when another thread has changed this keyring's table. */
+  useTable(table = this.table): void {
     this.table = table;
     this.known.clear();
     this.seen.clear();

@@ -1,0 +1,128 @@
+import { describe, expect, test } from "bun:test";
+import { DAY_MS } from "@inkling/store/keys/day";
+import { COUNTED } from "@inkling/store/keys/key";
+import type { HammerOrder, HammerReport } from "../../../../test/harness/limit-hammer.ts";
+import { CELL_COUNTS, countedAt, LimitCells } from "./cells.ts";
+import { UsageCollector } from "./usage-collector.ts";
+
+const NOON = Date.parse("2026-06-01T12:00:00Z");
+const QUOTA = 3_000;
+
+const memory = (base = NOON) => {
+  const cells = new LimitCells(base);
+  cells.grow();
+  return cells;
+};
+
+test("memory that grows keeps what was counted, and other threads see it once they have the new block", () => {
+  const cells = memory();
+  const other = new LimitCells(NOON, cells.shared);
+  const first = cells.size;
+  cells.count(1, "email", NOON, 5);
+  cells.grow();
+  cells.count(first, "email", NOON, 7);
+  other.count(1, "email", NOON, 2);
+  expect([other.size, cells.size]).toEqual([first, 2 * first]);
+  other.use(cells.shared);
+  const read = (cell: number) => {
+    const seen = new Uint32Array(CELL_COUNTS);
+    other.readCounts(cell, seen);
+    return Math.max(...seen);
+  };
+  expect([read(1), read(first), other.size]).toEqual([7, 7, 2 * first]);
+  const used: number[] = [];
+  other.clearMarks(other.size, (cell) => void used.push(cell));
+  expect(used).toEqual([1, first]);
+});
+
+test("four threads at one key get burst and rate together, the quota together, and lose no count", async () => {
+  const cells = memory(Date.now());
+  const rate = 2_000;
+  const burst = 500;
+  const each = 1e9 / rate;
+  const { shared } = cells;
+  const order: HammerOrder = { shared, milliseconds: 400, each, whole: burst * each, quota: QUOTA };
+  const reports = await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      const thread = new Worker(new URL("../../../../test/harness/limit-hammer.ts", import.meta.url).href);
+      const { promise, resolve, reject } = Promise.withResolvers<HammerReport>();
+      thread.onmessage = ({ data }) => resolve(data);
+      thread.onerror = ({ message }) => reject(new Error(message));
+      thread.postMessage(order);
+      return promise.finally(() => thread.terminate());
+    }),
+  );
+  const sum = (name: "tokens" | "tries" | "quota") => reports.reduce((total, row) => total + row[name], 0);
+  const ms = Math.max(...reports.map(({ last }) => last)) - Math.min(...reports.map(({ first }) => first));
+  const most = burst + (rate * ms) / 1_000;
+  expect(sum("tokens")).toBeLessThanOrEqual(most);
+  // Every thread tried to take more than the limit, so together they have taken nearly all tokens.
+  expect(sum("tokens")).toBeGreaterThan(burst);
+  expect(sum("tries")).toBeGreaterThan(20_000);
+  expect(sum("quota")).toBe(QUOTA);
+  const seen = new Uint32Array(CELL_COUNTS);
+  cells.readCounts(0, seen);
+  expect(Math.max(...seen)).toBe(sum("tries"));
+});
+
+test.each(COUNTED)("a cell counts %s apart from all else, even and odd days apart", (counted) => {
+  for (const day of [0, 1]) {
+    const cells = memory();
+    const now = NOON + day * DAY_MS;
+    cells.count(0, counted, now, 3);
+    const seen = new Uint32Array(CELL_COUNTS);
+    cells.readCounts(0, seen);
+    const place = seen.indexOf(3);
+    expect(countedAt(place)).toEqual({ counted, isOdd: Math.floor(now / DAY_MS) % 2 === 1 });
+    expect(seen.reduce((sum, n) => sum + n)).toBe(3);
+    expect(cells.usedOfQuota(0, now)).toBe(0);
+    cells.readCounts(1, seen);
+    expect(Math.max(...seen)).toBe(0);
+  }
+});
+
+describe("usage in shared memory", () => {
+  test("is collected once, on the day of the lookup", () => {
+    const cells = memory();
+    const collector = new UsageCollector();
+    const recorded: unknown[] = [];
+    const recorder = { record: (...row: unknown[]) => recorded.push(row) };
+    collector.add("a", 1);
+    const lastMinute = NOON - (NOON % DAY_MS) + DAY_MS - 1;
+    cells.count(1, "geolocate", lastMinute, 3);
+    cells.count(1, "email", lastMinute + 2, 1);
+    collector.collect(cells, recorder, lastMinute + 500);
+    collector.collect(cells, recorder, lastMinute + 600);
+    expect(recorded).toHaveLength(2);
+    expect(recorded).toContainEqual(["a", "geolocate", lastMinute + 500 - DAY_MS, 3]);
+    expect(recorded).toContainEqual(["a", "email", lastMinute + 500, 1]);
+    cells.count(1, "email", lastMinute + 700, 4);
+    collector.remove(1, cells, recorder, lastMinute + 800);
+    expect(recorded.at(-1)).toEqual(["a", "email", lastMinute + 800, 4]);
+  });
+
+  test("what other machines used counts against the quota, once", () => {
+    const cells = memory();
+    const collector = new UsageCollector();
+    collector.add("a", 0);
+    const use = (stored: number, foreign: number) =>
+      collector.takeForeign(0, { now: NOON, stored, foreign }, cells);
+    expect(cells.takeQuota(0, NOON, 100, 10)).toBe(10);
+    use(30, 30); // this host's own lookups are not in the store yet
+    expect(cells.usedOfQuota(0, NOON)).toBe(40);
+    use(40, 30);
+    expect(cells.usedOfQuota(0, NOON)).toBe(40);
+    use(45, 35);
+    expect(cells.usedOfQuota(0, NOON)).toBe(45);
+    expect(cells.takeQuota(0, NOON, 100, 100)).toBe(55);
+    expect(cells.takeQuota(0, NOON + DAY_MS, 100, 100)).toBe(100);
+  });
+
+  test("a key that is given its quota in the course of the day has used what is in the store", () => {
+    const cells = memory();
+    const collector = new UsageCollector();
+    collector.add("a", 0);
+    collector.takeForeign(0, { now: NOON, stored: 70, foreign: 0 }, cells);
+    expect(cells.takeQuota(0, NOON, 100, 100)).toBe(30);
+  });
+});
