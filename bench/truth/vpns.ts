@@ -109,10 +109,12 @@ export function measureVpns(): TruthRow[] {
   const found = (claims: readonly NetworkClaims[]) => vpnNetworks(claims, asns, kinds, () => false);
   const known = [
     ...parseNetworks("ip-lines", readFileSync(join(MIRROR, "x4bnet-vpn-v4.txt"))).networks,
-    ...networksOfSystems(
-      asns,
-      parseOperatorSystems(readFileSync(join(ROOT, "packages/compiler/data/vpn-systems.csv"))),
-    ),
+    ...[
+      ...networksOfSystems(
+        asns,
+        parseOperatorSystems(readFileSync(join(ROOT, "packages/compiler/data/vpn-systems.csv"))),
+      ).values(),
+    ].flat(),
   ];
   const rows = Object.entries(TARGETS).flatMap(([provider, target]): TruthRow[] => {
     const own = lists.find((list) => list.provider === provider)!;

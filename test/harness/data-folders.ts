@@ -29,6 +29,7 @@ const DATED: Readonly<Record<string, readonly [before: RegExp, date: (now: Date)
   "tor-onionoo.json": [/(?<="relays_published":")[^"]+/, (now) => now.toISOString().slice(0, 19)],
   "feodo-recommended.txt": [/(?<=# Last updated: )[-\d: ]+ UTC/, (now) => now.toISOString()],
   "spamhaus-drop-v4.json": [/(?<="timestamp":)\d+/, (now) => String(Math.floor(now.getTime() / 1000))],
+  "avastel-8days.txt": [/(?<=# Last update: )\S+/, (now) => now.toISOString().slice(0, 10)],
   "aws-geofeed.csv": [/(?<=lastupdated \(rfc3339\): )\S+/, (now) => now.toISOString()],
 };
 

@@ -274,7 +274,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
     id: "akamai",
     operator: "akamai",
     label: "cdn-operator",
-    rentedOut: [63949], // Linode
+    rentedOut: [63949, 48337], // Linode
     title: "MISP warning list: Akamai's networks",
     urls: fixed("https://raw.githubusercontent.com/MISP/misp-warninglists/main/lists/akamai/list.json"),
     widest: { v4: 10, v6: 24 },

@@ -26,6 +26,7 @@ const servers = (
   ...{ feed, subject: "is_proxy", label: "vpn", provider },
   networks: networks(addresses.map((address) => `${address}/${address.includes(":") ? 128 : 32}`)),
 });
+const MAJORITY = "such networks are more than half of the networks of this autonomous system";
 const near = (network: string, count: number) =>
   Array.from({ length: count }, (_, i) => `${network}${network.endsWith(":") ? "" : "."}${9 + i * 60}`);
 
@@ -45,11 +46,13 @@ describe("a network around servers", () => {
     ["four servers in a network of unknown kind", servers("A", near("45.68.1", 4)), "45.68.1.0/24"],
     ["four servers in a /48", servers("A", near("2a0e:1:2::", 4)), "2a0e:1:2::/48"],
   ])("%s", (_what, list, network) =>
-    expect(claimed(list)).toEqual([[network, "A", `4 of its servers are in this /${network.split("/")[1]}`]]),
+    expect(claimed(list)).toEqual([
+      [network, "A", `at least 4 of its servers are in this /${network.split("/")[1]}`],
+    ]),
   );
   test("two servers in a /27, and not the rest of its /24", () =>
     expect(claimed(servers("A", ["45.66.1.33", "45.66.1.62", "45.66.1.65"]))).toEqual([
-      ["45.66.1.32/27", "A", "2 of its servers are in this /27"],
+      ["45.66.1.32/27", "A", "at least 2 of its servers are in this /27"],
     ]));
   test.each([
     ["three servers", [servers("A", near("45.66.1", 3))]],
@@ -65,7 +68,7 @@ describe("a network around servers", () => {
 
   test("two lists of one VPN count together", () =>
     expect(claimed(servers("A", near("45.66.1", 3), "x"), servers("A", ["45.66.1.200"], "y"))).toEqual([
-      ["45.66.1.0/24", "A", "4 of its servers are in this /24"],
+      ["45.66.1.0/24", "A", "at least 4 of its servers are in this /24"],
     ]));
   test("the servers' own addresses are unchanged", () => {
     const list = servers("A", near("45.66.1", 4));
@@ -82,7 +85,7 @@ describe("a system with eight /24s", () => {
   const ofSystem = (count: number) =>
     claimed(...lists(count)).filter(([network]) => network === "45.69.0.0/21");
   test("is claimed if more than half are VPN networks", () =>
-    expect(ofSystem(5)).toEqual([["45.69.0.0/21", "A, B", "5 of the 8 /24s of AS200004 are such networks"]]));
+    expect(ofSystem(5)).toEqual([["45.69.0.0/21", "A, B", MAJORITY]]));
   test("is not claimed if half are", () => expect(ofSystem(4)).toEqual([]));
   test("is not claimed if it is too wide", () => {
     const found = vpnNetworks(lists(8), ASNS, [], ({ bits }) => bits < 22);

@@ -31,6 +31,10 @@ const MIN_NETWORKS = 4;
 /** Visitors from other kinds of networks are people, and some of them run a VPN server at home. */
 const KINDS: ReadonlySet<NetworkKind> = new Set(["hosting", "unknown"]);
 
+/** The reasons do not count the servers, because equal reasons are stored once: counting them took 0.7 MB. */
+const whyOf = ({ bits, servers }: Rule) => `at least ${servers} of its servers are in this /${bits}`;
+const MAJORITY = "such networks are more than half of the networks of this autonomous system";
+
 /** The networks around one VPN's servers, by the first bits of the address. */
 type Networks = Map<number, { readonly network: Prefix; readonly servers: Set<string> }>;
 
@@ -38,7 +42,12 @@ interface Found {
   readonly key: number;
   readonly network: Prefix;
   readonly provider: string;
-  readonly servers: number;
+}
+
+/** A system with VPN networks: the VPNs, and the keys of the /24s. */
+interface System {
+  readonly providers: Set<string>;
+  readonly keys: Set<number>;
 }
 
 /**
@@ -64,37 +73,46 @@ export function vpnNetworks(
     reasons,
   });
   const byProvider = new Map<string, Map<Prefix, string>>();
-  const whole = new Set<string>();
-  const systems = new Map<number, { readonly providers: Set<string>; readonly keys: Set<number> }>();
-  for (const rule of RULES) {
-    const { family, bits: most } = rule;
-    const found = serverNetworks(lists, rule);
+  const systems = new Map<number, System>();
+  const found = RULES.map((rule) => ({ rule, networks: serverNetworks(lists, rule) }));
+  const sizes = new Map<number, number>();
+  const covered: { readonly rule: Rule; readonly network: Found; readonly asn: number }[] = [];
+  for (const family of [4, 6] as const) {
+    const ofFamily = found.filter(({ rule }) => rule.family === family);
     asns.walk(family, (w0, w1, _w2, _w3, bits, id) => {
-      const first = keyOf(rule, w0, w1);
-      const after = first + 2 ** (most - Math.min(bits, most));
-      for (let i = firstAtLeast(found, first); i < found.length && found[i]!.key < after; i++) {
-        const { asn, organization } = asns.systems[id]!;
-        if (!KINDS.has(judgeKind(asn, organization, kinds).kind)) return;
-        const { key, network, provider, servers } = found[i]!;
-        if (rule === WHOLE) whole.add(`${provider} ${key}`);
-        else if (family === 4 && whole.has(`${provider} ${key >>> (most - WHOLE.bits)}`)) continue;
-        const reasons = byProvider.get(provider) ?? new Map<Prefix, string>();
-        byProvider.set(provider, reasons.set(network, `${servers} of its servers are in this /${most}`));
-        if (rule !== WHOLE) continue;
+      const { asn, organization } = asns.systems[id]!;
+      if (family === 4) sizes.set(asn, (sizes.get(asn) ?? 0) + 2 ** (WHOLE.bits - bits));
+      for (const { rule, networks } of ofFamily) {
+        const first = keyOf(rule, w0, w1);
+        const after = first + 2 ** (rule.bits - Math.min(bits, rule.bits));
+        for (let i = firstAtLeast(networks, first); i < networks.length && networks[i]!.key < after; i++)
+          if (KINDS.has(judgeKind(asn, organization, kinds).kind))
+            covered.push({ rule, network: networks[i]!, asn });
+      }
+    });
+  }
+  const whole = new Set<string>();
+  for (const { rule } of found)
+    for (const { network, asn } of covered.filter((one) => one.rule === rule)) {
+      const { key, provider } = network;
+      if (rule === WHOLE) {
+        whole.add(`${provider} ${key}`);
         const system = systems.get(asn) ?? { providers: new Set(), keys: new Set() };
         systems.set(asn, system);
         system.providers.add(provider);
         system.keys.add(key);
-      }
-    });
-  }
-  const sizes = sizesOf(asns);
-  const majorities = [...systems].flatMap(([asn, { providers, keys }]) => {
-    const size = sizes.get(asn)!;
-    if (keys.size < MIN_NETWORKS || 2 * keys.size <= size) return [];
-    const networks = networksOfSystems(asns, new Set([asn])).filter((network) => !isTooWide(network));
-    const why = `${keys.size} of the ${Math.round(size)} /24s of AS${asn} are such networks`;
-    return made([...providers].sort().join(", "), new Map(networks.map((network) => [network, why])));
+      } else if (rule.family === 4 && whole.has(`${provider} ${key >>> (rule.bits - WHOLE.bits)}`)) continue;
+      const reasons = byProvider.get(provider) ?? new Map<Prefix, string>();
+      byProvider.set(provider, reasons.set(network.network, whyOf(rule)));
+    }
+  const isMajority = (asn: number) => {
+    const count = systems.get(asn)?.keys.size ?? 0;
+    return count >= MIN_NETWORKS && 2 * count > sizes.get(asn)!;
+  };
+  const majorities = Array.from(networksOfSystems(asns, { has: isMajority }), ([asn, networks]) => {
+    const providers = [...systems.get(asn)!.providers].sort().join(", ");
+    const narrow = networks.filter((network) => !isTooWide(network));
+    return made(providers, new Map(narrow.map((network) => [network, MAJORITY])));
   });
   return [...Array.from(byProvider, ([provider, reasons]) => made(provider, reasons)), ...majorities];
 }
@@ -120,10 +138,11 @@ function serverNetworks(lists: readonly NetworkClaims[], rule: Rule): Found[] {
     }
   }
   return Array.from(byProvider, ([provider, found]) =>
-    Array.from(found, ([key, { network, servers }]) => ({ key, network, provider, servers: servers.size })),
+    [...found]
+      .filter(([, { servers }]) => servers.size >= rule.servers)
+      .map(([key, { network }]) => ({ key, network, provider })),
   )
     .flat()
-    .filter(({ servers }) => servers >= rule.servers)
     .sort((a, b) => a.key - b.key);
 }
 
@@ -139,14 +158,4 @@ function firstAtLeast(found: readonly Found[], key: number): number {
     else high = middle;
   }
   return low;
-}
-
-/** Returns how many /24s each system announces. */
-function sizesOf(asns: AsnNetworks): Map<number, number> {
-  const sizes = new Map<number, number>();
-  asns.walk(4, (_w0, _w1, _w2, _w3, bits, id) => {
-    const { asn } = asns.systems[id]!;
-    sizes.set(asn, (sizes.get(asn) ?? 0) + 2 ** (WHOLE.bits - bits));
-  });
-  return sizes;
 }

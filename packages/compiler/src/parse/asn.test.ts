@@ -110,7 +110,10 @@ test("an MMDB: records of other systems' numbers are left out, names are cleaned
 describe("systems of VPN operators", () => {
   test("the networks of the listed systems, and no other", () => {
     const networks = networksOfSystems(readAsnCsv([SAMPLE]), new Set([13335, 25, 7]));
-    expect(networks.map(formatPrefix)).toEqual(["1.1.1.0/24", "128.32.0.0/16", "2606:4700::/32"]);
+    expect(Array.from(networks, ([asn, of]) => [asn, of.map(formatPrefix)])).toEqual([
+      [13335, ["1.1.1.0/24", "2606:4700::/32"]],
+      [25, ["128.32.0.0/16"]],
+    ]);
   });
   test("the list of ours can be read, and a wrong row is named", () => {
     const own = readFileSync(join(import.meta.dir, "../../data/vpn-systems.csv"));

@@ -19,7 +19,6 @@ import {
   parseMonosans,
   parseOnionoo,
   parsePrefixJson,
-  parseQuotedDomains,
   parseSignedJson,
 } from "./json-formats.ts";
 import {
@@ -72,7 +71,6 @@ const DOMAIN_PARSERS: { readonly [F in Format]?: Parse<ParsedDomains> } = {
   "domain-lines": parseDomainLines,
   "json-domains": parseJsonDomains,
   "domain-json": parseDomainJson,
-  "quoted-domains": parseQuotedDomains,
   "fakefilter-text": parseFakefilterText,
   "fakefilter-json": parseFakefilterJson,
   "misp-domains": parseMispDomains,

@@ -105,7 +105,15 @@ describe.each([
       expect(is_proxy).toBe(true);
       expect(evidence).toContainEqual(expect.objectContaining({ feed: id, label: "vpn", provider }));
     }
-    expect(answer("45.66.2.200").is_proxy).toBe(id === "airvpn-list"); // it has four servers in this /24
+    const near = answer("45.66.2.200");
+    expect(near.is_proxy).toBe(id === "airvpn-list"); // it has four servers in this /24
+    if (near.is_proxy) {
+      expect(near.evidence).toContainEqual(expect.objectContaining({ label: "vpn_network", provider }));
+      // A server's own entry says more than that of its network.
+      expect(answer(addresses[0]).evidence).not.toContainEqual(
+        expect.objectContaining({ label: "vpn_network" }),
+      );
+    }
   });
   test.each(BAD)("%s leaves the last good copy in use", async (_what, bad) => {
     await buildWith(id, sample(file), 1);

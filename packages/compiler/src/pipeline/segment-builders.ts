@@ -130,7 +130,7 @@ function claimsOf(parts: readonly LoadedFeed[], asns: AsnNetworks | undefined, e
     if (asns === undefined) return networks;
     if (systems !== undefined) return systemClaims(feed, systems, asns, emit);
     if (feed.rentedOut === undefined) return networks;
-    const rented = networksOfSystems(asns, new Set(feed.rentedOut));
+    const rented = [...networksOfSystems(asns, new Set(feed.rentedOut)).values()].flat();
     return networks.map((claims) => ({ ...claims, networks: withoutNetworks(claims.networks, rented) }));
   });
 }
@@ -145,8 +145,9 @@ function systemClaims(
   const isTooWide = isTooWideFor(feed);
   const tooWide: Prefix[] = [];
   const subject = feed.sets as NetworkSubject;
+  const bySystem = networksOfSystems(asns, systems);
   const claims = [...new Set(systems.values())].map((operator): NetworkClaims => {
-    const announced = networksOfSystems(asns, { has: (asn) => systems.get(asn) === operator });
+    const announced = [...bySystem].flatMap(([asn, of]) => (systems.get(asn) === operator ? of : []));
     tooWide.push(...announced.filter(isTooWide));
     return {
       ...{ feed: feed.id, subject, label: feed.label! },

@@ -175,13 +175,17 @@ const has = (bits: number, bit: number) => (bits & bit) !== 0;
 const bitsOf = (flags: readonly FlagVerdict[]) => flags.reduce((bits, { bit }) => bits | bit, 0);
 
 /**
- * Returns whether the same feed also lists the address itself, or a smaller network around it, under the same label.
+ * Returns whether the same feed also lists the address itself, or a smaller network around it, under the same label. A
+ * VPN network is also shadowed by a list of the VPN's servers.
  */
-function isShadowed({ feed, label, wide, yields }: Source, sources: readonly Source[]): boolean {
+function isShadowed({ feed, label, provider, wide, yields }: Source, sources: readonly Source[]): boolean {
   if (!wide) return false;
   return sources.some(
     (other) =>
-      other.feed === feed && other.label === label && (!other.wide || (yields !== 0 && other.yields === 0)),
+      (other.feed === feed &&
+        other.label === label &&
+        (!other.wide || (yields !== 0 && other.yields === 0))) ||
+      (label === "vpn_network" && other.provider === provider && !other.wide),
   );
 }
 
