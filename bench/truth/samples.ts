@@ -9,7 +9,7 @@ import { MIRROR, VECTORS } from "../lib/shared-folders.ts";
 /** Folder for files that belong to other publishers and are in no mirror, each under the name below. */
 const SAMPLES = process.env.INKLING_SAMPLES;
 
-interface Sample {
+export interface Sample {
   readonly name: string;
   readonly path: string;
   /** Instructions for getting the sample. */
@@ -33,6 +33,39 @@ export const SAMPLE = {
     name: "Tranco's popular domains",
     path: join(MIRROR, "tranco-10k.json"),
     from: "the `tranco-10k` feed in a mirror (INKLING_MIRROR)",
+  },
+  organisations: {
+    name: "organisations and brands (name-suggestion-index 8.0.20260918)",
+    path: join(BENCH, "node_modules/name-suggestion-index/dist/wikidata/wikidata.min.json"),
+    from: "`npm ci --prefix bench`",
+  },
+  authors: {
+    name: "domains of commit authors",
+    path: inFolder("commit-authors.txt"),
+    from: "`git log --format=%ae` of rails/rails, ansible/ansible and symfony/symfony, without what stands before the @, as `commit-authors.txt` in INKLING_SAMPLES",
+  },
+  earlier: {
+    name: "domains that disposable-email-domains added since 15 January 2026",
+    path: join(
+      BENCH,
+      "node_modules/disposable-email-domains-js-1.20/dist/dict/disposable_email_blocklist.json",
+    ),
+    from: "`npm ci --prefix bench`: version 1.20.0 of the seed has the earlier list",
+  },
+  emailondeck: {
+    name: "emailondeck.com's domains, according to bdea.cc, October 2025",
+    path: inFolder("emailondeck.txt"),
+    from: "https://github.com/GeroldSetz/emailondeck.com-domains, as `emailondeck.txt` in INKLING_SAMPLES",
+  },
+  mailinator: {
+    name: "mailinator.com's domains, according to bdea.cc, March 2026",
+    path: inFolder("mailinator.sha1"),
+    from: "https://github.com/GeroldSetz/Mailinator-Domains, as `mailinator.sha1` in INKLING_SAMPLES",
+  },
+  kukulu: {
+    name: "kuku.lu's domains, according to chan-mai, August 2026",
+    path: inFolder("kukulu.txt"),
+    from: "https://github.com/chan-mai/kukulu-disposable-email-list, as `kukulu.txt` in INKLING_SAMPLES",
   },
   peeringdb: {
     name: "PeeringDB",

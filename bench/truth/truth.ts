@@ -1,5 +1,5 @@
 // truth.ts: `npm run bench -- truth` measures with samples how often the answers are right. It writes bench/TRUTH.md,
-// and tables in docs/accuracy.md and docs/decision-reference.md.
+// and tables in docs/accuracy.md, docs/decision-reference.md and docs/mail-policy.md.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { ROOT, sourcesLine } from "../lib/data.ts";
 import { BENCH } from "../lib/peers.ts";
 import { builds } from "./builds.ts";
 import { measureDecisions } from "./decisions.ts";
-import { measureDisposable } from "./domains.ts";
+import { lineageTable, measureDisposable } from "./domains.ts";
 import { measureKinds } from "./kinds.ts";
 import { measureMachines } from "./machines.ts";
 import { measureNetworks } from "./networks.ts";
@@ -51,6 +51,7 @@ export async function writeTruth(commit: string): Promise<string> {
   const file = join(BENCH, "TRUTH.md");
   writeFileSync(file, parts.join("\n"));
   writeIntoDocs("docs/accuracy.md", `${measured}\n${main}`);
+  writeIntoDocs("docs/mail-policy.md", lineageTable());
   writeIntoDocs("docs/decision-reference.md", `${measured}\n${decisions}`);
   return file;
 }

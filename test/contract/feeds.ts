@@ -178,7 +178,7 @@ export function contractFeeds(fixture: (name: string) => string): ContractFeeds 
       ...unicode,
     ]),
     "fakefilter.txt": lines("fakefilter.txt", ["## service-four.com", ...domains.slice(60, 120)]),
-    "disposable-domains-mx.txt": lines("disposable-domains-mx.txt", domains.slice(100, 170)),
+    "disposable-domains.txt": lines("disposable-domains.txt", domains.slice(100, 170)),
     "free-mail.txt": lines("free-mail.txt", domains.slice(150, 200)),
     "relay-mail.txt": lines("relay-mail.txt", domains.slice(80, 95)),
     "relay-domains.csv": lines(

@@ -35,7 +35,7 @@ export interface Started {
 const NOW = Date.parse("2026-08-02T12:00:00Z");
 const FETCHED = new Date("2026-08-02T06:00:00Z");
 const FIXTURES = resolve(import.meta.dir, "../../packages/compiler/fixtures/feeds");
-const SECOND_FORMS = ["fakefilter.json", "disposable-domains-mx.json"];
+const SECOND_FORMS = ["fakefilter.json", "disposable-domains.json"];
 
 const OVERRIDES = [
   { value: "81.2.69.10", flag: "is_tor_exit", verdict: true },

@@ -61,7 +61,6 @@ const NETWORK_LISTS: Readonly<Record<string, (line: string) => string>> = {
 const DOMAIN_LISTS = {
   "disposable-email-domains": "disposable",
   "disposable-domains": "disposable",
-  "disposable-domains-mx": "disposable",
   fakefilter: "disposable",
   "free-mail": "free_mail",
   "relay-mail": "relay",
@@ -187,7 +186,7 @@ describe("evidence on the mirror", () => {
       "popularity against copied lists",
       "jane@theporndude.com",
       [
-        { feed: "disposable-domains-mx", effect: "sets", weight: 1 },
+        { feed: "disposable-domains", effect: "sets", weight: 1 },
         { feed: "cloudflare-top-100k", label: "popular", effect: "removes", weight: 3 },
       ],
     ],

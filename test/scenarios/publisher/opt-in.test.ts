@@ -38,7 +38,7 @@ async function built(enabled: readonly string[], { disabled = [], files = {} }: 
   const dataDir = join(temp, String(folders++));
   cpSync(FIXTURES, join(dataDir, "mirror"), { recursive: true });
   // The samples include two formats of one feed, but a mirror has only one.
-  for (const name of ["fakefilter.json", "disposable-domains-mx.json"]) rmSync(join(dataDir, "mirror", name));
+  for (const name of ["fakefilter.json", "disposable-domains.json"]) rmSync(join(dataDir, "mirror", name));
   for (const [name, body] of Object.entries(files)) writeFileSync(join(dataDir, "mirror", name), body);
   writeFeedChoice(dataDir, { enabled, disabled });
   const request = {

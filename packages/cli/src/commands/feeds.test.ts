@@ -79,11 +79,11 @@ describe("enable", () => {
   ][] = [
     [
       "a noisy one: shown, without a question",
-      "wesbos-burner",
+      "thespeedx-proxies",
       {},
       0,
       /terms: .*ordinary people/,
-      ["wesbos-burner"],
+      ["thespeedx-proxies"],
     ],
     [
       "a non-commercial one without a terminal",
@@ -321,7 +321,7 @@ function sampleMirror(): string {
   const mirror = folder();
   cpSync(FIXTURES, mirror, { recursive: true });
   // The samples include two formats of one feed. Only one is kept, sometimes the first and sometimes the second.
-  for (const name of ["fakefilter.txt", "disposable-domains-mx.json"]) rmSync(join(mirror, name));
+  for (const name of ["fakefilter.txt", "disposable-domains.json"]) rmSync(join(mirror, name));
   return mirror;
 }
 
@@ -420,7 +420,9 @@ describe("export-mirror", () => {
       "disposable-email-domains.json",
       "fakefilter.json",
       "ivolo-domains.json",
+      "mailchecker-domains.js",
       "tompec-domains.json",
+      "wesbos-burner.txt",
     ]);
     expect(leftOut).toContainEqual({ feed: "relay-domains", why: "comes with Inkling" });
     expect(leftOut).toContainEqual({ feed: "ipsum-3", why: "there is no copy yet" });

@@ -76,7 +76,7 @@ Credentials are settings, not flags: see docs/configuration.md.
 Examples:
   inkling feeds enable geolite2-city
   inkling feeds enable dshield --yes
-  inkling feeds enable wesbos-burner greensnow`,
+  inkling feeds enable thespeedx-proxies greensnow`,
     );
   addAction(command, context, ENABLE_SETTINGS, async (call, given) => {
     const { settings, flags } = call;

@@ -1,6 +1,7 @@
 // domain-feeds.ts: the mail domain feeds that are on by default. The sets "free" and "relay" are allow-lists.
 //
-// Source: lineage of disposable/disposable: the sources in its src/disposablehosts/generator.py.
+// Source: the lineage of disposable/disposable is in its src/disposablehosts/generator.py. docs/mail-policy.md shows which
+// lists share entries.
 
 import type { Feed } from "./feed.ts";
 import { AGE, DAY, fixed, MIB, OURS, WEEK } from "./feed-limits.ts";
@@ -12,24 +13,23 @@ const DISPOSABLE = {
   maxBytes: 16 * MIB,
 } as const;
 
-/**
- * The feed that disposable/disposable publishes. It collects domains from other lists and from the pages of a few
- * services.
- */
+/** Old collections: their entries, on whichever list they appear, count as copies of the collection. */
 const COLLECTION = {
-  ...DISPOSABLE,
-  format: "domain-lines",
-  otherFormats: { json: "domain-json" },
-  homepage: "https://github.com/disposable/disposable",
+  sets: "copied",
   licence: "MIT",
-  change: 0.45,
+  cadenceHours: WEEK,
+  age: AGE.allowList,
+  change: 0.3,
+  maxBytes: 16 * MIB,
 } as const;
 
+/** The sources in disposable/disposable's generator.py that are feeds, and the sources of those feeds. */
 const COLLECTED = [
   "disposable-email-domains",
-  "disposable-domains-mx",
   "fakefilter",
+  "mailchecker-domains",
   "wesbos-burner",
+  "ivolo-domains",
 ] as const;
 
 /** Popular domains, from MISP's warning lists. They count against other lists, but never in favour of a domain. */
@@ -87,21 +87,17 @@ export const DOMAIN_FEEDS: readonly Feed[] = [
     },
   },
   {
-    ...COLLECTION,
+    ...DISPOSABLE,
     id: "disposable-domains",
-    title: "disposable/disposable: all domains, including domains without a mail server",
+    format: "domain-lines",
+    otherFormats: { json: "domain-json" },
+    title: "disposable/disposable: other lists and the pages of about 20 services",
+    homepage: "https://github.com/disposable/disposable",
     urls: fixed("https://disposable.github.io/disposable-email-domains/domains.txt"),
+    licence: "MIT",
     lineage: COLLECTED,
+    change: 0.45,
     entries: { least: 20_000, most: 750_000 },
-  },
-  {
-    ...COLLECTION,
-    id: "disposable-domains-mx",
-    title: "disposable/disposable: domains with a live mail server",
-    urls: fixed("https://disposable.github.io/disposable-email-domains/domains_mx.txt"),
-    // This feed has no lineage, although it collects other lists, because it includes only domains whose mail servers
-    // it found working.
-    entries: { least: 7_000, most: 500_000 },
   },
   {
     ...DISPOSABLE,
@@ -123,24 +119,49 @@ export const DOMAIN_FEEDS: readonly Feed[] = [
     },
   },
   {
+    ...COLLECTION,
     id: "ivolo-domains",
-    sets: "copied",
     format: "domain-json",
-    title:
-      "ivolo: an old collection that other lists build on; entries that they share with it count as copies",
+    title: "ivolo: an old collection that nobody maintains and other lists copied",
     homepage: "https://github.com/ivolo/disposable-email-domains",
     urls: fixed("https://raw.githubusercontent.com/ivolo/disposable-email-domains/master/index.json"),
-    licence: "MIT",
-    cadenceHours: WEEK,
-    age: AGE.allowList,
-    change: 0.3,
     entries: { least: 40_000, most: 500_000 },
-    maxBytes: 16 * MIB,
     seed: {
       package: "disposable-email-domains",
       files: ["index.json"],
       format: "domain-json",
       published: "2024-12-07", // the date when npm received version 1.0.62
+    },
+  },
+  {
+    ...COLLECTION,
+    id: "mailchecker-domains",
+    format: "domain-lines",
+    title: "mailchecker: an old collection that is still maintained and other lists copied",
+    homepage: "https://github.com/FGRibreau/mailchecker",
+    urls: fixed("https://raw.githubusercontent.com/FGRibreau/mailchecker/master/list.txt"),
+    entries: { least: 20_000, most: 500_000 },
+    seed: {
+      package: "mailchecker",
+      files: ["platform/node/index.js"],
+      format: "quoted-domains",
+      published: "2026-07-18", // the date when npm received version 6.0.21
+    },
+  },
+  {
+    ...COLLECTION,
+    id: "wesbos-burner",
+    format: "domain-lines",
+    title: "wesbos: an old collection, mostly entries of the two above",
+    homepage: "https://github.com/wesbos/burner-email-providers",
+    urls: fixed("https://raw.githubusercontent.com/wesbos/burner-email-providers/master/emails.txt"),
+    lineage: ["ivolo-domains", "mailchecker-domains"],
+    entries: { least: 3_000, most: 500_000 },
+    seed: {
+      package: "burner-email-providers",
+      files: ["emails.txt"],
+      format: "domain-lines",
+      published: "2024-12-11", // the date when npm received version 1.0.67
     },
   },
   {

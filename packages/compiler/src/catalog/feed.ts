@@ -19,6 +19,7 @@ export const EXTENSIONS = {
   "ipverse-bots": "json", // services, each with its networks
   "signed-json": "json", // a JSON document on the first line, then its signature; paths name the networks
   "domain-json": "json", // an array of domains
+  "quoted-domains": "js", // a program with an array of domains
   "fakefilter-text": "txt", // domains under "## provider" headings
   "fakefilter-json": "json", // data_version2.json: domain -> providers and hosts
   "abuseipdb-json": "json",

@@ -132,6 +132,8 @@ const DATED_SEEDS = [
   ["fakefilter", "0.1.1476"],
   ["disposable-domains", "2.0.1"],
   ["disposable-email-domains", "1.0.62"],
+  ["mailchecker", "6.0.21"],
+  ["burner-email-providers", "1.0.67"],
 ] as const;
 test("every seed has a date, of the version that is installed", () => {
   const dated = new Map<string, string>(DATED_SEEDS);
@@ -148,6 +150,8 @@ const IN_SEED: Readonly<Record<string, number>> = {
   fakefilter: 4_552,
   "tompec-domains": 133_604 - 12,
   "ivolo-domains": 121_570 - 12,
+  "mailchecker-domains": 56_359,
+  "wesbos-burner": 57_066,
 };
 test.each(Object.entries(IN_SEED))("the seed of %s can be read to the last domain", (id, entries) => {
   const feed = FEEDS.find((row) => row.id === id)!;

@@ -19,6 +19,7 @@ import {
   parseMonosans,
   parseOnionoo,
   parsePrefixJson,
+  parseQuotedDomains,
   parseSignedJson,
 } from "./json-formats.ts";
 import {
@@ -71,6 +72,7 @@ const DOMAIN_PARSERS: { readonly [F in Format]?: Parse<ParsedDomains> } = {
   "domain-lines": parseDomainLines,
   "json-domains": parseJsonDomains,
   "domain-json": parseDomainJson,
+  "quoted-domains": parseQuotedDomains,
   "fakefilter-text": parseFakefilterText,
   "fakefilter-json": parseFakefilterJson,
   "misp-domains": parseMispDomains,

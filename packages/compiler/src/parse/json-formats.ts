@@ -31,6 +31,15 @@ export const parseDomainJson = jsonParser(DomainList, texts, (file, list) =>
   ),
 );
 
+/** The array of domains in a program: its first array of texts. */
+export function parseQuotedDomains(body: Uint8Array) {
+  const text = readText(body);
+  const start = text.indexOf('["');
+  const end = text.indexOf('"]', start);
+  if (start < 0 || end < 0) throw new FeedError("has no array of texts");
+  return parseDomainJson(new TextEncoder().encode(text.slice(start, end + 2)));
+}
+
 /** Lists of crawlers, in the format of Google and Microsoft. */
 export const parsePrefixJson = jsonParser(
   NetworkList,

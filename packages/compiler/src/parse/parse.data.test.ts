@@ -27,7 +27,6 @@ const IN_MIRROR: Readonly<Record<string, readonly [entries: number, skipped: num
   "disposable-email-domains": [8_335, 0],
   fakefilter: [4_552, 0],
   "disposable-domains": [74_688, 0],
-  "disposable-domains-mx": [22_008, 0],
   "cloudflare-top-100k": [100_000, 1],
   "tranco-10k": [10_000, 0],
   "free-mail": [4_478, 1], // "housefancom"

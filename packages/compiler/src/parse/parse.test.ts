@@ -291,10 +291,10 @@ describe("samples of each domain feed", () => {
       ["fakefilter.txt", "fakefilter-text", fakefilter, "2026-08-01T12:00:00.000Z"],
       ["fakefilter.json", "fakefilter-json", fakefilter, "2026-08-01T12:00:00.000Z"],
       ["disposable-domains.txt", "domain-lines", bucher],
-      ["disposable-domains-mx.txt", "domain-lines", bucher],
-      ["disposable-domains-mx.json", "domain-json", bucher],
+      ["disposable-domains.json", "domain-json", bucher],
       ["tompec-domains.json", "domain-json", { "another.example": "", "throwaway.example": "" }],
       ["ivolo-domains.json", "domain-json", { "another.example": "", "old.example": "" }],
+      ["mailchecker-domains.txt", "domain-lines", { "burner.example": "", "old.example": "" }],
       ["wesbos-burner.txt", "domain-lines", { "burner.example": "", "throwaway.example": "" }],
       ["relay-mail.txt", "domain-lines", { "alias.example": "", "relay.example": "" }],
       [

@@ -8,8 +8,8 @@
 import { cutSuffix, SPAN_NONE, walkUp } from "@inkling/engine";
 import type { DomainClaims } from "../catalog/claims.ts";
 import type { Doubt } from "./domain-doubts.ts";
-import { hasDisposableName, NAME_WEIGHT, weightOf } from "./domain-weights.ts";
-import { type DomainVerdicts, mayHaveMail, ownPath, sharedNames } from "./email.ts";
+import { hasDisposableName, NAME_WEIGHT } from "./domain-weights.ts";
+import { Credit, type DomainVerdicts, mayHaveMail, ownPath, sharedNames } from "./email.ts";
 import type { EvidenceText } from "./evidence.ts";
 
 type DomainEvidence = ReadonlyMap<string, readonly EvidenceText[]>;
@@ -34,6 +34,7 @@ const WHY = {
 interface Listing {
   readonly claim: number;
   readonly labels: number;
+  readonly weight: number;
 }
 
 /** @param claims the claims from which `verdicts` were derived */
@@ -46,6 +47,7 @@ export function domainEvidence(claims: readonly DomainClaims[], verdicts: Domain
   const conflicts = verdicts.conflicts.map(({ domain }) => domain);
   const voted = new Set([...conflicts, ...verdicts.doubts.keys(), ...verdicts.byName]);
   const above = relayParents(ordered);
+  const credit = new Credit(claims);
   const lists = new Map<string, readonly EvidenceText[]>();
   for (const { domains } of ordered) {
     for (const domain of domains.keys()) {
@@ -54,7 +56,7 @@ export function domainEvidence(claims: readonly DomainClaims[], verdicts: Domain
       const up = walkUp(domain, cut);
       if (up.length === 0) continue; // a public suffix is never looked up
       const path = shared.has(domain) ? [domain] : ownPath(up, shared);
-      const listings = findListings(ordered, path, up);
+      const listings = findListings(ordered, path, up, credit);
       const facts: Facts = {
         disposable: path.some((name) => verdicts.disposable.has(name)),
         hasMail: mayHaveMail(domain, cut),
@@ -104,10 +106,10 @@ function entriesOf(
   const isVote = isListed && (facts.doubts.length > 0 || listings.some((one) => subjectOf(one) === "free"));
   const isRelay = facts.relayBelow !== undefined || listings.some((one) => subjectOf(one) === "relay");
   const entries = listings.map((one): EvidenceText => {
-    const { feed, weight: stated } = claims[one.claim]!;
+    const { feed } = claims[one.claim]!;
     const subject = subjectOf(one);
     const entry = { feed, label: LABELS[subject], span: one.labels };
-    const weight = isVote && !isRelay && subject !== "relay" ? { weight: weightOf(feed, stated) } : {};
+    const weight = isVote && !isRelay && subject !== "relay" ? { weight: one.weight } : {};
     if (subject === "disposable" && facts.isUnconfirmed && !facts.disposable && whyVoid === undefined) {
       return { ...entry, label: "listed", effect: "label", why: WHY.unconfirmed };
     }
@@ -167,12 +169,14 @@ function findListings(
   claims: readonly DomainClaims[],
   path: readonly string[],
   up: readonly string[],
+  credit: Credit,
 ): Listing[] {
   const listings: Listing[] = [];
   for (let claim = 0; claim < claims.length; claim++) {
-    const { subject, domains } = claims[claim]!;
-    const name = (subject === "relay" ? up : path).find((name) => domains.has(name));
-    if (name !== undefined) listings.push({ claim, labels: labelsOf(name) });
+    const one = claims[claim]!;
+    const name = (one.subject === "relay" ? up : path).find((name) => one.domains.has(name));
+    if (name !== undefined)
+      listings.push({ claim, labels: labelsOf(name), weight: credit.weightOf(one, path) });
   }
   return listings;
 }
@@ -190,7 +194,7 @@ function keyOf(listings: readonly Listing[], facts: Facts): string {
   const against = doubts.map(({ feed, weight, name, why }) =>
     [feed, weight, name && labelsOf(name), why].join(),
   );
-  const lists = listings.map(({ claim, labels }) => `${claim}.${labels}`).join();
+  const lists = listings.map(({ claim, labels, weight }) => `${claim}.${labels}.${weight}`).join();
   return [flags, lists, relayBelow, sharedBy, ...against].join(" ");
 }
 

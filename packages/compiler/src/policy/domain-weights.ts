@@ -12,31 +12,29 @@ export const WEIGHTS: Readonly<Record<string, number>> = {
   "disposable-services": 4, // Inkling's: the source of each row is the service's own page
   "disposable-email-domains": 2, // people review each entry in a pull request
   fakefilter: 4, // takes domains from the services' own pages every day
-  "disposable-domains": 1, // mostly copies: it collects other lists, including the two above and mailchecker
-  "disposable-domains-mx": 1, // the part of disposable-domains with a live mail server
-  "tompec-domains": 1, // its older part is unreviewed and states no sources
+  "disposable-domains": 2, // reads services' pages; entries that one of its sources has count as copies
+  "tompec-domains": 1, // states no sources
   // lists that count against a listing
   "ordinary-mail": 8, // Inkling's: each row has a source; no two lists of disposable domains outweigh it
   "free-mail": 2, // grew from lists that put every unknown domain under "free": emailondeck.com, mail.tm
-  // Popular domains weigh as much as a reviewed list plus a live mail server, because disposable services are also
-  // popular.
+  // Popular domains weigh more than one reviewed list, but less than two, because disposable services are also popular.
   "cloudflare-top-100k": 3,
   "tranco-10k": 3,
 };
 
 /**
- * Minimum weight of a list that relies on its own observation or review. Such a list makes a domain disposable on its
- * own if nothing counts against the domain. For any other list, a list of another publisher or a live mail server must
- * confirm the domain. docs/accuracy.md gives the recall and precision for other settings.
+ * The weight of independent evidence that makes a domain disposable if nothing counts against the domain. One list that
+ * relies on its own observation or review has this weight. For any other list, a list of another origin must confirm the
+ * domain. docs/accuracy.md gives the recall and precision for other settings.
  */
 export const OWN_OBSERVATION = 2;
 
-/** Lists of domains whose mail server was found working. New services appear there first. */
-export const LIVE_MAIL_SERVERS: ReadonlySet<string> = new Set(["disposable-domains-mx"]);
+/** Weight of an entry that a list shares with one of its sources, and of an entry of an old collection. */
+export const COPY_WEIGHT = 1;
 
 const PUBLISHERS = new Map(FEEDS.map(({ id, homepage }) => [id, homepage]));
 
-/** Returns the publisher of a feed. Two lists of one publisher do not confirm each other. */
+/** Returns the publisher of a feed. Two lists of one publisher have one origin. */
 export const publisherOf = (feed: string) => PUBLISHERS.get(feed) ?? feed;
 
 /** Weight that a popular parent domain has against a listed name below it. */

@@ -28,7 +28,7 @@ const relay = (...domains: string[]) => claim("relay-domains", "relay", domains)
 const popular = (...domains: string[]) => claim("cloudflare-top-100k", "popular", domains);
 const shared = (...domains: string[]) => claim("shared-domains", "shared", domains);
 const copied = (...domains: string[]) => claim("ivolo-domains", "copied", domains);
-const COPIED = "disposable-domains-mx";
+const COPIED = "tompec-domains";
 const REVIEWED = "disposable-email-domains";
 
 describe("judgeDomains", () => {
@@ -40,35 +40,41 @@ describe("judgeDomains", () => {
       expected: { "one.com": ["one.com"], "two.com": ["two.com"] },
     },
     {
-      name: "otherwise it takes lists of two publishers, a live mail server, one of its own observation, or a telling name",
+      name: "otherwise it takes lists of two origins, one of its own observation, or a telling name",
       claims: [
-        listed("disposable-domains", "one.com", "both.com", "live.com", "tempmail-x.com"),
-        listed(COPIED, "live.com"), // from the same publisher
-        listed("tompec-domains", "two.com", "both.com"),
+        listed("disposable-domains", "one.com", "copy.com", "both.com"),
+        claim("wesbos-burner", "copied", ["copy.com", "both.com"]),
+        listed(COPIED, "two.com", "copy.com", "tempmail-x.com"),
         listed(REVIEWED, "reviewed.com"),
+        listed("own-list", "both.com"),
       ],
-      expected: {
-        "both.com": ["both.com"],
-        "live.com": ["live.com"],
-        "reviewed.com": ["reviewed.com"],
-        "tempmail-x.com": ["tempmail-x.com"],
-      },
+      expected: Object.fromEntries(
+        ["one.com", "both.com", "reviewed.com", "tempmail-x.com"].map((name) => [name, [name]]),
+      ),
     },
     {
-      name: "an old copy takes more than lists of two publishers, and more than the only list",
+      name: "two lists of one publisher have one origin",
       claims: [
-        listed("disposable-domains", "both.com", "old.com", "live.com", "tempmail-x.com", "x.old.com"),
-        listed(COPIED, "live.com"),
-        listed("tompec-domains", "both.com", "old.com"),
-        listed(REVIEWED, "reviewed.com"),
-        copied("old.com", "live.com", "tempmail-x.com", "reviewed.com", "on-no-list.com"),
+        { ...listed("disposable-domains", "one.com"), weight: 1 },
+        { ...listed("relay-mail", "one.com"), weight: 1 },
+        listed(COPIED, "other.com"),
+        listed("a", "third.com"),
       ],
-      expected: {
-        "both.com": ["both.com"],
-        "live.com": ["live.com"],
-        "reviewed.com": ["reviewed.com"],
-        "tempmail-x.com": ["tempmail-x.com"],
-      },
+      expected: {},
+    },
+    {
+      name: "an old copy takes two old collections that do not copy each other, however many lists repeat it",
+      claims: [
+        listed("disposable-domains", "kept.com", "old.com", "wrong.com", "x.old.com"),
+        listed(COPIED, "kept.com", "old.com", "wrong.com", "tempmail-x.com"),
+        listed(REVIEWED, "reviewed.com"),
+        copied("kept.com", "old.com", "tempmail-x.com", "reviewed.com", "on-no-list.com"),
+        claim("mailchecker-domains", "copied", ["kept.com", "wrong.com", "on-no-list.com"]),
+        claim("wesbos-burner", "copied", ["old.com", "wrong.com"]),
+      ],
+      expected: Object.fromEntries(
+        ["kept.com", "x.old.com", "reviewed.com", "tempmail-x.com"].map((name) => [name, [name]]),
+      ),
     },
     {
       name: "the only list decides about what is no old copy",
@@ -147,7 +153,7 @@ describe("judgeDomains", () => {
     },
     {
       name: "free mail covers what is below it",
-      claims: [listed("disposable-domains-mx", "vip.ordinary.com"), freeMail("ordinary.com")],
+      claims: [listed("tompec-domains", "vip.ordinary.com"), freeMail("ordinary.com")],
       expected: {},
     },
     {
@@ -249,9 +255,9 @@ describe("where lists disagree", () => {
   const rows: [name: string, claims: DomainClaims[], verdict: string, reason: string][] = [
     [
       "a copied list against an allow-list",
-      [listed("disposable-domains-mx", "some.com"), freeMail("some.com")],
+      [listed("tompec-domains", "some.com"), freeMail("some.com")],
       "not disposable",
-      "1 for disposable (disposable-domains-mx 1), 2 against (free-mail 2)",
+      "1 for disposable (tompec-domains 1), 2 against (free-mail 2)",
     ],
     [
       "as many against as for",
@@ -261,13 +267,9 @@ describe("where lists disagree", () => {
     ],
     [
       "two lists against one",
-      [
-        listed("disposable-email-domains", "some.com"),
-        listed("disposable-domains-mx", "some.com"),
-        freeMail("some.com"),
-      ],
+      [listed("disposable-email-domains", "some.com"), listed("own-list", "some.com"), freeMail("some.com")],
       "disposable",
-      "3 for disposable (disposable-email-domains 2, disposable-domains-mx 1), 2 against (free-mail 2)",
+      "3 for disposable (disposable-email-domains 2, own-list 1), 2 against (free-mail 2)",
     ],
     [
       "two lists against one, of which the second copies the first",
@@ -281,20 +283,20 @@ describe("where lists disagree", () => {
     ],
     [
       "the name counts for disposable",
-      [listed("disposable-domains-mx", "my-temp-mail.com"), freeMail("my-temp-mail.com")],
+      [listed("tompec-domains", "my-temp-mail.com"), freeMail("my-temp-mail.com")],
       "disposable",
-      "4 for disposable (disposable-domains-mx 1, its name 3), 2 against (free-mail 2)",
+      "4 for disposable (tompec-domains 1, its name 3), 2 against (free-mail 2)",
     ],
     [
       "all default lists against our own",
       [
-        ...["disposable-email-domains", "fakefilter", "disposable-domains-mx"].map((feed) =>
+        ...["disposable-email-domains", "fakefilter", "tompec-domains"].map((feed) =>
           listed(feed, "some.com"),
         ),
         claim("ordinary-mail", "free", { "some.com": "Some" }),
       ],
       "not disposable",
-      "7 for disposable (disposable-email-domains 2, fakefilter 4, disposable-domains-mx 1), 8 against (ordinary-mail 8)",
+      "6 for disposable (disposable-email-domains 2, fakefilter 4, tompec-domains 1; copies count once), 8 against (ordinary-mail 8)",
     ],
     [
       "a service's own page against an allow-list",
@@ -306,11 +308,11 @@ describe("where lists disagree", () => {
       "a name below a domain that was voted disposable: one conflict",
       [
         listed("disposable-email-domains", "some.com", "x.some.com"),
-        listed("disposable-domains-mx", "some.com"),
+        listed("own-list", "some.com"),
         freeMail("some.com"),
       ],
       "disposable",
-      "3 for disposable (disposable-email-domains 2, disposable-domains-mx 1), 2 against (free-mail 2)",
+      "3 for disposable (disposable-email-domains 2, own-list 1), 2 against (free-mail 2)",
     ],
     [
       "feeds without a weight",
@@ -361,7 +363,7 @@ test("random claims: the verdicts are consistent", () => {
   ];
   const feeds: [string, DomainSubject][] = [
     ["disposable-email-domains", "disposable"],
-    ["disposable-domains-mx", "disposable"],
+    ["tompec-domains", "disposable"],
     ["disposable-services", "disposable"],
     ["free-mail", "free"],
     ["ordinary-mail", "free"],

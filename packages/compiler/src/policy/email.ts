@@ -10,19 +10,18 @@
 //   3 a relay, a name below a relay, or a parent of a relay (flagging the parent would flag the relay): never
 //     disposable
 //   4 a name below a disposable domain: disposable
-//   5 a domain that is not on a list of free mail, and has no doubts (domain-doubts.ts): disposable if a list based on
-//     observation contains it, if it had a live mail server, or if its name shows its purpose. Unless its entry is an
-//     old copy, two other conditions are also enough: lists of two publishers contain it, or no loaded list could
-//     confirm the list that contains it
-//   6 any other domain: a vote by weights (domain-weights.ts), in which a list and its copies count once (lineage.ts).
-//     A tie means not disposable
+//   5 a domain that is not on a list of free mail, and has no doubts (domain-doubts.ts): disposable if its name shows its
+//     purpose, or if the lists and old collections that contain it weigh enough. A list and its sources, and all lists
+//     of one publisher, count once (lineage.ts). Unless an old collection contains the domain, it is also enough that no
+//     loaded list could confirm the list that contains the domain
+//   6 any other domain: a vote by weights (domain-weights.ts), without old collections. A tie means not disposable
 
 import { cutSuffix, isSpecialUseDomain, type SuffixCut, toAsciiDomain, walkUp } from "@inkling/engine";
 import type { DomainClaims } from "../catalog/claims.ts";
 import { DomainDoubts, type Doubt } from "./domain-doubts.ts";
 import {
+  COPY_WEIGHT,
   hasDisposableName,
-  LIVE_MAIL_SERVERS,
   NAME_WEIGHT,
   OWN_OBSERVATION,
   publisherOf,
@@ -70,10 +69,13 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
   const undecided = new Set<string>();
   const byName = new Set<string>();
   const copied = claims.filter((claim) => claim.subject === "copied");
+  const credit = new Credit(claims);
   // A short list that the operator added cannot be expected to confirm the entries of a large collection.
-  const mayConfirm = isConfirmed(
-    lists.filter(({ feed, weight }) => weight === undefined && weightOf(feed) < OWN_OBSERVATION),
+  const collecting = lists.filter(
+    ({ feed, lineage = [], weight }) =>
+      weight === undefined && (lineage.length > 0 || weightOf(feed) < OWN_OBSERVATION),
   );
+  const mayConfirm = new Set(collecting.map(({ feed }) => publisherOf(feed))).size > 1;
   for (const domain of byDepth(listed)) {
     const cut = cutSuffix(domain);
     const up = walkUp(domain, cut);
@@ -86,14 +88,17 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
     const doubts = doubter.about(path);
     if (doubts.length > 0) doubted.set(domain, doubts);
     if (isFree || (parent === undefined && doubts.length > 0)) {
-      const conflict = parent === undefined ? vote(domain, path, lists, free, doubts) : below(domain, parent);
+      const conflict =
+        parent === undefined
+          ? vote(domain, path, credit.votes(lists, path), free, doubts)
+          : below(domain, parent);
       if (isFree) conflicts.push(conflict);
       if (conflict.verdict === "not disposable") continue;
     }
     const isUndoubted = parent === undefined && !isFree && doubts.length === 0;
     const isCopy = copied.some((claim) => names(claim, path));
-    const listing = () => lists.filter((claim) => names(claim, path));
-    if (isUndoubted && (isCopy || mayConfirm) && !isConfirmed(listing(), isCopy)) {
+    const weight = () => independentWeight(credit.votes([...lists, ...copied], path));
+    if (isUndoubted && (isCopy || mayConfirm) && weight() < OWN_OBSERVATION) {
       if (hasDisposableName(path)) byName.add(domain);
       else {
         undecided.add(domain);
@@ -107,20 +112,30 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
   return { disposable, conflicts, doubts: doubted, listed: undecided, byName };
 }
 
-/**
- * Returns whether a list confirms the domain by its publisher's own observation or review, or by a live mail server, or
- * whether two publishers list the domain.
- * @param isCopy true if the domain is in the old collection that other lists copy; a second publisher then does not count
- *   as confirmation
- */
-function isConfirmed(lists: readonly DomainClaims[], isCopy = false): boolean {
-  const [first] = lists;
-  return lists.some(
-    ({ feed, weight }) =>
-      weightOf(feed, weight) >= OWN_OBSERVATION ||
-      LIVE_MAIL_SERVERS.has(feed) ||
-      (!isCopy && publisherOf(feed) !== publisherOf(first!.feed)),
-  );
+/** Credits entries to their origins: an entry that a list shares with one of its sources is a copy. */
+export class Credit {
+  private readonly sources: ReadonlyMap<string, readonly DomainClaims[]>;
+
+  constructor(claims: readonly DomainClaims[]) {
+    const asSource = claims.filter(({ subject }) => subject === "disposable" || subject === "copied");
+    this.sources = new Map(
+      claims.map(({ feed, lineage = [] }) => [feed, asSource.filter((one) => lineage.includes(one.feed))]),
+    );
+  }
+
+  /** @param path the listed domain and its parents, as far as they belong to one owner */
+  weightOf({ feed, domains, weight }: DomainClaims, path: readonly string[]): number {
+    const entry = path.find((name) => domains.has(name))!;
+    const isCopy = this.sources.get(feed)?.some((source) => source.domains.has(entry)) === true;
+    return isCopy ? Math.min(COPY_WEIGHT, weightOf(feed, weight)) : weightOf(feed, weight);
+  }
+
+  /** Returns the lists that contain the domain, with their weights and origins. */
+  votes(lists: readonly DomainClaims[], path: readonly string[]): WeightedList[] {
+    return lists.flatMap((claim) =>
+      names(claim, path) ? { ...weighted(claim), weight: this.weightOf(claim, path) } : [],
+    );
+  }
 }
 
 /** Maps each shared domain, under which anybody can get a name, to the feed that lists it. */
@@ -175,12 +190,12 @@ function names({ domains }: DomainClaims, path: readonly string[]): boolean {
 function vote(
   domain: string,
   path: readonly string[],
-  lists: readonly DomainClaims[],
+  lists: readonly WeightedList[],
   free: readonly DomainClaims[],
   doubts: readonly Doubt[],
 ): Conflict {
   const against = [...free.filter((claim) => names(claim, path)).map(weighted), ...doubts];
-  const votes = lists.filter((claim) => names(claim, path)).map(weighted);
+  const votes = [...lists];
   if (hasDisposableName(path)) votes.push({ feed: "its name", weight: NAME_WEIGHT });
   const sumFor = independentWeight(votes);
   const sumAgainst = independentWeight(against);
@@ -199,8 +214,8 @@ function below(domain: string, parent: string): Conflict {
   return { domain, verdict: "disposable", reason: `under ${parent}, which is disposable` };
 }
 
-function weighted({ feed, lineage, weight }: DomainClaims): WeightedList {
-  return { feed, lineage, weight: weightOf(feed, weight) };
+function weighted({ feed, lineage = [], weight }: DomainClaims): WeightedList {
+  return { feed, lineage: [...lineage, publisherOf(feed)], weight: weightOf(feed, weight) };
 }
 
 function describeVotes(votes: readonly WeightedList[]): string {
