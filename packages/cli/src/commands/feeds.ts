@@ -17,6 +17,7 @@ import { addResource, type OperationCall, runOperation } from "../runtime/operat
 import { CliError, explainFileError } from "../terminal/errors.ts";
 import { copyAge, stateWord } from "../terminal/release-tables.ts";
 import { type ErrorOutput, formatBytes, roomyTable, table, warn } from "../terminal/terminal.ts";
+import { addCheck } from "./feed-check.ts";
 import { addOwnFeeds, NEXT_ROUND } from "./own-feeds.ts";
 
 const READ_SETTINGS = ["dataDir"] as const;
@@ -27,7 +28,8 @@ export const addFeeds = (program: Command, context: Context) =>
     list_feeds: { text: (feeds) => listText(feeds, context.terminal.width) },
     "inkling feeds enable": addEnable,
     "inkling feeds disable": addDisable,
-    "inkling feeds add | remove | check": addOwnFeeds,
+    "inkling feeds add | remove": addOwnFeeds,
+    "inkling feeds check": addCheck,
     "inkling feeds export-mirror": addExportMirror,
   });
 

@@ -13,7 +13,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FEEDS } from "../../../compiler/src/catalog/feeds.ts";
+import type { FeedCheck } from "../../../compiler/src/pipeline/check-feed.ts";
 import { runHere } from "../program.testing.ts";
+import { problemsOf } from "./feed-check.ts";
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-own-feeds-"));
 afterAll(() => rmSync(temp, { recursive: true, force: true }));
@@ -212,6 +214,61 @@ test("check reads a feed and changes nothing; --no-check adds one that is not th
     "later: 11 domains; skipped 1, the first: line 12: is not a domain\n",
   );
   expect(existsSync(join(dataDir, "feeds"))).toBe(false);
+});
+
+describe("feeds check --all", () => {
+  test("shows the age, the cadence and what is wrong with each enabled feed, the wrong ones first", async () => {
+    const { cwd, inkling } = host();
+    writeFileSync(join(cwd, "good.txt"), "a.com\nb.com\n");
+    await inkling("feeds add good --format domains --claims disposable --file good.txt");
+    await inkling("feeds add away --format domains --claims disposable --file away.txt --no-check");
+    const ran = await inkling("feeds check --all");
+    expect(ran.code).toBe(3);
+    const lines = ran.out.split("\n");
+    expect(lines[0]).toMatch(/^FEED +DATA FROM +EVERY +ENTRIES +LICENCE +REMARK$/);
+    expect(lines[1]).toMatch(/^away +! .* away\.txt does not exist/);
+    expect(lines.find((line) => line.startsWith("good"))).toMatch(/^good +ok +\d{4}-\d\d-\d\d +1 day +2 /);
+    expect(ran.out).toMatch(
+      /\n1 of \d+ feeds need attention\. `inkling feeds disable FEED` turns one off\.\n$/,
+    );
+    const json: { id: string; problems: string[] }[] = JSON.parse(
+      (await inkling("feeds check --all --json")).out,
+    );
+    expect(json.filter(({ problems }) => problems.length > 0).map(({ id }) => id)).toEqual(["away"]);
+  });
+
+  test.each(["feeds check", "feeds check good --all"])("%s is a wrong use", async (line) => {
+    const { inkling } = host();
+    expect(await inkling(line)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("either a feed or --all"),
+    });
+  });
+
+  const FEED = FEEDS.find(({ id }) => id === "asn")!;
+  const NOW = Date.parse("2026-06-20T00:00:00Z");
+  const report = (over: Partial<FeedCheck>): FeedCheck => ({
+    ...{ id: "asn", sets: "network", source: "fetched", state: "loaded", entries: 1, licence: FEED.licence },
+    ...over,
+  });
+  test.each<[string, FeedCheck | undefined, number, string[]]>([
+    ["as promised", report({}), NOW, []],
+    ["not read, because of its budget", undefined, NOW, []],
+    ["old", report({ stale: true }), NOW, [expect.stringMatching(/^older than \d+ days$/)]],
+    ["moved", report({ moved_to: "https://new.example/a" }), NOW, ["moved to https://new.example/a"]],
+    ["another licence", report({ licence: "none" }), NOW, ["its licence is now none"]],
+    ["a seed of another licence", report({ licence: "CC-BY-4.0", source: "seed" }), NOW, []],
+    ["nothing there", report({ state: "missing" }), NOW, ["no copy was found"]],
+    ["unreachable", report({ error: "host not found" }), NOW, ["host not found"]],
+    [
+      "a seed that nobody renews",
+      report({}),
+      Date.parse("2029-01-01"),
+      ["its seed @ip-location-db/asn is from 2026-06-17"],
+    ],
+  ])("%s", (_, found, now, problems) => {
+    expect(problemsOf(FEED, found, now)).toEqual(problems);
+  });
 });
 
 test("a domain that is never flagged: its line and name, even if an earlier name sorts first", async () => {

@@ -1,11 +1,10 @@
-// own-feeds.ts: `inkling feeds add | remove | check` manages the operator's own feeds on the command line.
+// own-feeds.ts: `inkling feeds add | remove` manages the operator's own feeds on the command line.
 //
 // Added feeds are stored in <dataDir>/feeds.json, next to the choice of feeds. They are not in inkling.toml, because
 // rewriting that file would lose its comments. Rows have the same format in both files, and the same code reads them.
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import type { FeedCheck } from "@inkling/compiler/check-feed";
 import type { Feed } from "@inkling/compiler/feed";
 import { writeFeedChoice } from "@inkling/compiler/feed-choice";
 import { feedTable, OwnFeedError } from "@inkling/compiler/feed-table";
@@ -14,13 +13,12 @@ import { FEED_CLAIMS, FEED_FORMATS, type OwnFeed, type Settings, shownFeed } fro
 import { DATA_FOLDER } from "@inkling/data";
 import type { Command } from "commander";
 import { withAbsoluteFile } from "../config/feed-rows.ts";
-import { mayFetch } from "../runtime/build.ts";
 import { addAction, type Context, type Flags } from "../runtime/command.ts";
 import { ensureWritable } from "../runtime/data-folder.ts";
-import { choiceOf, credentialsOf, feedOf } from "../runtime/feeds.ts";
+import { choiceOf, feedOf } from "../runtime/feeds.ts";
 import { audited, warnOfNewDatabase } from "../runtime/store.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
-import { formatCount, warn } from "../terminal/terminal.ts";
+import { readUsable, reportText } from "./feed-check.ts";
 
 const READ_SETTINGS = ["dataDir", "mirror", "offline"] as const;
 export const NEXT_ROUND = "A running server applies this automatically; otherwise run `inkling data update`.";
@@ -28,7 +26,6 @@ export const NEXT_ROUND = "A running server applies this automatically; otherwis
 export function addOwnFeeds(feeds: Command, context: Context): void {
   addAdd(feeds, context);
   addRemove(feeds, context);
-  addCheck(feeds, context);
 }
 
 function addAdd(feeds: Command, context: Context): void {
@@ -73,7 +70,7 @@ Examples:
     const row = rowOf(id, flags, context.cwd);
     const { added = [], ...choice } = choiceOf(settings.dataDir);
     const feed = tableWith([...settings.feed, ...added, row]).at(-1)!; // the added feed is the last row
-    const report = flags.check === false ? undefined : await checked(feed, settings, context);
+    const report = flags.check === false ? undefined : await readUsable(feed, settings, context);
     const { dataDir } = settings;
     ensureWritable(dataDir);
     warnOfNewDatabase(settings, context.terminal);
@@ -161,50 +158,4 @@ function notAdded(settings: Settings, id: string, file: string | undefined): Cli
     );
   feedOf(settings, id); // throws if there is no such feed
   return new CliError(`${id} comes with Inkling`, `\`inkling feeds disable ${id}\` turns it off`);
-}
-
-function addCheck(feeds: Command, context: Context): void {
-  const command = feeds
-    .command("check <id>")
-    .description("read a feed as a build would, and change nothing")
-    .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  inkling feeds check office-vpn");
-  addAction(command, context, READ_SETTINGS, async ({ settings }, id: string) => {
-    const feed = feedOf(settings, id);
-    if (feed.budgetPerDay !== undefined)
-      throw new CliError(
-        `${id} cannot be checked outside a build: its publisher allows only ${feed.budgetPerDay} downloads a day`,
-        "`inkling data update` reads it and counts the download",
-      );
-    const report = await checked(feed, settings, context);
-    return { json: report, text: () => reportText(report) };
-  });
-}
-
-/** @throws CliError if no copy of the feed can be used */
-async function checked(feed: Feed, settings: Settings, { terminal, stopper }: Context): Promise<FeedCheck> {
-  // Imported only here, because it loads network and archive code that no other `feeds` command needs.
-  const { checkFeed } = await import("@inkling/compiler/check-feed");
-  const { mirror } = settings;
-  const fetch = mayFetch(settings);
-  stopper.release(); // parsing a large file blocks this process for seconds, so a signal must end it by itself
-  const report = await checkFeed(feed, { mirror, fetch, credentials: credentialsOf(settings) });
-  if (report.state === "loaded" && report.error === undefined) {
-    if (report.usable === 0)
-      warn(terminal, `${feed.id} has no effect, because Inkling skips all of its entries`);
-    return report;
-  }
-  const why =
-    report.error ?? (fetch ? "there is no copy" : "fetching is turned off: see --offline and --mirror");
-  const hint = "fix the feed or its file; `feeds add --no-check` adds a feed without reading it";
-  throw new CliError(`${feed.id} cannot be used: ${why}`, hint);
-}
-
-/** Counts the entries as `data status` does, and then those that have an effect. */
-function reportText({ id, entries, usable = entries, names = "networks", skipped }: FeedCheck): string {
-  const left =
-    skipped === undefined ? "" : `; skipped ${formatCount(skipped.entries)}, the first: ${skipped.first}`;
-  const counted = entries === 1 ? names.replace(/s$/, "") : names;
-  const used = usable === entries ? "" : `, of which Inkling uses ${formatCount(usable)}`;
-  return `${id}: ${formatCount(entries)} ${counted}${used}${left}`;
 }

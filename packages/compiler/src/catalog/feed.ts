@@ -215,6 +215,10 @@ export const formatsOf = ({
   ownFormat,
 ];
 
+/** Can the feed be loaded without a mirror? */
+export const hasSource = ({ urls, seed, own, file }: Feed, now: Date): boolean =>
+  urls(now).length > 0 || [seed, own, file].some((source) => source !== undefined);
+
 /** Returns the names of the credentials that the feed's publisher requires. */
 export const requiredCredentials = ({ optIn, credentials }: Feed): readonly string[] =>
   credentials ?? optIn?.credentials ?? [];

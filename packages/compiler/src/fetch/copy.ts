@@ -36,6 +36,8 @@ export interface FeedCopy {
   readonly publishedAt?: Date;
   /** The copy's URL, with validators for conditional requests. */
   readonly origin?: { readonly url: string } & Validators;
+  /** The URL that has replaced the copy's URL for good. */
+  readonly movedTo?: string | undefined;
 }
 
 /** Why a candidate cannot be used as a copy. The build records the reason and tries the next candidate. */

@@ -68,6 +68,14 @@ describe("successful responses", () => {
     expect(publisher.requests.at(-1)).toMatchObject({ userAgent: "Inkling/test" });
     expect(publisher.requests.at(-1)!.ifNoneMatch).toBeUndefined();
   });
+  test.each([
+    ["for good, in two steps: the last URL without its query", "/moved", "/good"],
+    ["only for now", "/hops/2", undefined],
+    ["for now, to a URL that has moved for good", "/moved-for-now", undefined],
+  ])("moved %s", async (_name, path, movedTo) => {
+    expect((await get(path))?.movedTo).toBe(movedTo && new URL(movedTo, publisher.base).href);
+    expect(readFileSync(into, "utf8")).toBe(LIST);
+  });
   test("not modified leaves no file", async () => {
     expect(await get("/good", { validators: { etag: ETAG } })).toBeUndefined();
     expect(existsSync(into)).toBe(false);

@@ -15,6 +15,7 @@ import { unpack } from "./unpack.ts";
 
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+const PERMANENT = new Set([301, 308]);
 
 export interface FetchTimes extends TransferTimes {
   /** Milliseconds within which the response's headers must arrive, including redirects. */
@@ -82,11 +83,17 @@ export interface Download {
   readonly validators?: Validators | undefined;
 }
 
+/** What a response says beside its body. */
+interface Downloaded extends Validators {
+  /** The URL that has replaced the requested one for good (301 or 308), without its query. */
+  readonly movedTo?: string | undefined;
+}
+
 /**
  * @returns undefined if the existing copy is still current
  * @throws FeedError with the reason why there is no usable response
  */
-export async function download(request: Download): Promise<Validators | undefined> {
+export async function download(request: Download): Promise<Downloaded | undefined> {
   const abort = new AbortController();
   const { responseMs } = request.times;
   const leftMs = request.deadline === undefined ? undefined : request.deadline - performance.now();
@@ -98,7 +105,7 @@ export async function download(request: Download): Promise<Validators | undefine
     responseMs,
   );
   try {
-    const response = await follow(request, abort.signal);
+    const { response, movedTo } = await follow(request, abort.signal);
     clearTimeout(head);
     limit.startBody();
     if (response.status === 304 && hasValidators(request)) return undefined;
@@ -113,6 +120,7 @@ export async function download(request: Download): Promise<Validators | undefine
     return {
       etag: response.headers.get("etag") ?? undefined,
       lastModified: response.headers.get("last-modified") ?? undefined,
+      movedTo: movedTo && `${movedTo.origin}${movedTo.pathname}`,
     };
   } catch (error) {
     if (error instanceof FeedError || isDiskError(error)) throw error;
@@ -130,11 +138,15 @@ export async function download(request: Download): Promise<Validators | undefine
  * Sends the request and follows redirects, but only to the same host or to hosts that the feed names, and never from
  * HTTPS to another protocol.
  */
-async function follow(request: Download, signal: AbortSignal): Promise<Response> {
+async function follow(
+  request: Download,
+  signal: AbortSignal,
+): Promise<{ readonly response: Response; readonly movedTo: URL | undefined }> {
   const first = new URL(request.url);
   if (first.protocol !== "https:" && !(request.allowHttp || isLoopback(first)))
     throw new FeedError(`is at ${first.protocol}//${first.host}, which is not HTTPS`);
   let url = first;
+  let movedTo: URL | undefined;
   for (let hops = 0; ; hops++) {
     const response = await fetch(url.href, {
       headers: requestHeaders(request, url),
@@ -143,7 +155,7 @@ async function follow(request: Download, signal: AbortSignal): Promise<Response>
       signal,
     });
     const location = response.headers.get("location");
-    if (!REDIRECTS.has(response.status) || location === null) return response;
+    if (!REDIRECTS.has(response.status) || location === null) return { response, movedTo };
     await response.body?.cancel();
     if (hops === MAX_REDIRECTS) throw new FeedError(`redirects more than ${MAX_REDIRECTS} times`);
     if (!URL.canParse(location, url.href)) throw new FeedError("redirects to an invalid URL");
@@ -151,6 +163,8 @@ async function follow(request: Download, signal: AbortSignal): Promise<Response>
     if (next.protocol !== "https:" && next.protocol !== url.protocol)
       throw new FeedError("redirects to a URL that is not HTTPS");
     if (next.host !== first.host) await requireNamed(next, request, signal);
+    // After a temporary redirect, a permanent one says nothing about the requested URL.
+    if (PERMANENT.has(response.status) && url === (movedTo ?? first)) movedTo = next;
     url = next;
   }
 }
@@ -227,7 +241,7 @@ async function* watched(chunks: AsyncIterable<Uint8Array>, see: (chunk: Uint8Arr
 const MAX_CHECKSUM_BYTES = 4_096;
 
 async function fetchChecksum(request: Download, signal: AbortSignal): Promise<string> {
-  const response = await follow({ ...request, url: request.checksumUrl!, validators: undefined }, signal);
+  const { response } = await follow({ ...request, url: request.checksumUrl!, validators: undefined }, signal);
   if (response.status !== 200 || response.body === null) {
     await response.body?.cancel();
     throw new FeedError(`has no checksum: its publisher answered ${response.status}`);

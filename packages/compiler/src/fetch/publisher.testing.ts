@@ -26,7 +26,7 @@ export async function startPublisher(): Promise<Publisher> {
     requests.push({ path, userAgent, ifNoneMatch });
     const ok = (body: string | Uint8Array, headers: Record<string, string> = {}) =>
       response.writeHead(200, headers).end(body);
-    const redirect = (location: string) => response.writeHead(302, { location }).end();
+    const redirect = (location: string, status = 302) => response.writeHead(status, { location }).end();
     const hops = /^\/hops\/(\d+)$/.exec(path)?.[1];
     if (hops !== undefined) {
       if (hops === "0") ok(LIST);
@@ -34,6 +34,7 @@ export async function startPublisher(): Promise<Publisher> {
       return;
     }
     const answers: Record<string, () => unknown> = {
+      "/good?token=secret": () => ok(LIST),
       "/good": () =>
         ifNoneMatch === ETAG
           ? response.writeHead(304).end()
@@ -46,6 +47,9 @@ export async function startPublisher(): Promise<Publisher> {
       "/304": () => response.writeHead(304).end(),
       "/500": () => response.writeHead(500).end("oops"),
       "/403": () => response.writeHead(403).end("<html>no</html>"),
+      "/moved": () => redirect("/new/home", 301),
+      "/new/home": () => redirect("/good?token=secret", 308),
+      "/moved-for-now": () => redirect("/moved"),
       "/to-http": () => redirect("http://publisher.example/list"),
       "/to-loopback": () => redirect("http://127.0.0.1:1/list"),
       "/to-ftp": () => redirect("ftp://127.0.0.1/list"),

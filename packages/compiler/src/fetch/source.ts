@@ -226,7 +226,7 @@ async function fetchFrom(request: Request): Promise<Candidate> {
   makeFolder(dirname(into));
   const known = kept.findFrom(url);
   try {
-    const validators = await download({
+    const downloaded = await download({
       ...secretRequest,
       headers,
       into,
@@ -239,7 +239,8 @@ async function fetchFrom(request: Request): Promise<Candidate> {
       validators: known?.origin,
     });
     // Without a known copy, the request is unconditional, so the response cannot be "not modified".
-    if (validators === undefined) return { ...known!, source, fetchedAt: options.now };
+    if (downloaded === undefined) return { ...known!, source, fetchedAt: options.now };
+    const { movedTo, ...validators } = downloaded;
     const publishedAt = findDate(validators.lastModified);
     return {
       source,
@@ -249,6 +250,7 @@ async function fetchFrom(request: Request): Promise<Candidate> {
       fetchedAt: options.now,
       ...(publishedAt && { publishedAt }),
       origin: { url, ...validators },
+      ...(movedTo && { movedTo }),
     };
   } catch (error) {
     if (!(error instanceof FeedError)) throw error;

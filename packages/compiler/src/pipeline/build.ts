@@ -24,6 +24,7 @@ import {
   writeBuildProgress,
 } from "@inkling/data";
 import { ANSWERS, type Answer, type FeedsReport, type Release } from "@inkling/engine";
+import { hasSource } from "../catalog/feed.ts";
 import { type BuildEffects, type BuildEvent, type BuildRequest, TROUBLES } from "./events.ts";
 import { codeDigest } from "./inputs.ts";
 import { type LoadedFeed, loadFeeds } from "./load.ts";
@@ -136,14 +137,12 @@ function removeHeldRelease(dataDir: string, { emit }: BuildEffects): void {
 
 /** Returns why a feed has no good new copy. A feed without a source, which only mirrors have, is never missing. */
 function troubleOf(loaded: LoadedFeed, now: Date): (typeof TROUBLES)[number] | undefined {
-  const { urls, seed, own, file } = loaded.feed;
-  const hasSource = urls(now).length > 0 || [seed, own, file].some((source) => source !== undefined);
   const is = {
     held: loaded.report.held !== undefined,
     expired: loaded.report.state === "expired",
     failed: loaded.failed,
     unreached: loaded.unreached,
-    missing: hasSource && !isLoaded(loaded),
+    missing: hasSource(loaded.feed, now) && !isLoaded(loaded),
   };
   return TROUBLES.find((trouble) => is[trouble]);
 }

@@ -112,6 +112,7 @@ function describeUsed(feed: Feed, { copy, read, age }: Used, isCurrent: boolean)
     bytes: copy.bytes,
     ...(attribution && { attribution }),
     ...(skipped && { skipped }),
+    ...(copy.movedTo && { moved_to: copy.movedTo }),
     ...(age === "stale" && { stale: true }),
   } as const;
 }

@@ -72,6 +72,8 @@ export const feedReport = z.object({
   published_at: time.optional(),
   licence: z.string(),
   attribution: z.string().optional(),
+  /** The URL that has replaced the source's URL for good, when the copy was fetched. */
+  moved_to: z.string().optional(),
   /** Why the newest copy is held or missing. An older copy may still be in use. */
   error: z.string().optional(),
   /** True if the copy is older than copies of this feed should be, but is still used. */
