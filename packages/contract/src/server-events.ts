@@ -211,7 +211,7 @@ export const SERVER_EVENTS = {
   "keys-copy-failed": {
     about: "server",
     levels: ["error"],
-    help: "`keys.json` cannot be read or written, because of `reason`.",
+    help: "`keys.json` cannot be read or written, or has keys or lines that are left out, because of `reason`.",
   },
   "overrides-copy-failed": {
     about: "server",

@@ -2,7 +2,7 @@
 // has no token and no revoked key.
 //
 // An earlier version wrote one JSON object with all tokens, and lines of changes. A key that this version cannot read is
-// reported and left out.
+// reported and left out. So is a line that is not JSON; its text is never reported, because it could be a token.
 
 import { messageOf, SnapshotFile, type SnapshotFileOptions } from "@inkling/data";
 import { type KeyId, type KeyRow, NAME_FROM_SETTINGS } from "./key.ts";
@@ -49,23 +49,39 @@ export const keyCopyText = ({ stamp, lines }: Pick<KeyTable, "stamp" | "lines">)
 const stampLine = (stamp: string) => Buffer.from(`${JSON.stringify(stamp)}\n`);
 
 /**
- * @param report called with the reason for each key that is left out because this version cannot read it
+ * @param report called with the reason for each key that is left out because this version cannot read it, and once with
+ *     the number of lines that are not JSON
  * @throws Error if the text is not a copy
  */
 export function readKeyCopy(text: string, report: (reason: string) => void = () => {}): KeyUpdate {
   const [first = "", ...rest] = text.split("\n");
   rest.pop(); // what follows the last line feed is incomplete
-  const { format, version }: EarlierLine = JSON.parse(first);
+  const { format, version } = (jsonOf(first) ?? {}) as Partial<EarlierLine>;
   if (format !== FORMAT || !(version === 1 || version === 2)) throw new Error("not a key snapshot");
   let stamp: unknown;
   const lines: string[] = [];
+  let damaged = 0;
   for (const line of version === 1 ? linesOfEarlier([first, ...rest]) : rest) {
-    const values: unknown = JSON.parse(line);
+    const values = jsonOf(line);
     if (Array.isArray(values)) lines.push(readable(line, values, report));
-    else stamp = values;
+    else if (typeof values === "string") stamp = values;
+    else {
+      damaged++;
+      const id = /^\["(key_\w+)"/.exec(line)?.[1];
+      if (id !== undefined) lines.push(removalLine(id as KeyId)); // an earlier line about the key must not apply
+    }
   }
+  if (damaged > 0) report(`${damaged} ${damaged === 1 ? "line is" : "lines are"} not JSON, and left out`);
   if (typeof stamp !== "string") throw new Error("the key snapshot has no stamp");
   return { stamp, lines: Buffer.from(lines.join("")) };
+}
+
+function jsonOf(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
 }
 
 function readable(line: string, values: readonly unknown[], report: (reason: string) => void): string {
@@ -88,8 +104,13 @@ function readable(line: string, values: readonly unknown[], report: (reason: str
 function* linesOfEarlier(lines: readonly string[]): Generator<string> {
   let known: string | undefined;
   for (const line of lines) {
-    const { from, stamp, changed = [], tokens }: EarlierLine = JSON.parse(line);
-    if (from !== known) continue; // appended to other content
+    const value = jsonOf(line) as EarlierLine | undefined;
+    if (value === undefined) {
+      yield line; // the caller counts it
+      continue;
+    }
+    if (value.from !== known) continue; // appended to other content
+    const { stamp, changed = [], tokens } = value;
     known = stamp;
     for (const id of changed) yield removalLine(id).trimEnd();
     const keys = new Map(

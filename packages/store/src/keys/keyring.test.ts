@@ -6,7 +6,7 @@ import { randomBelow } from "../../../../test/harness/random.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { freshToken } from "../../../../test/harness/tokens.ts";
 import { type Key, NAME_FROM_SETTINGS, rowFromKey } from "./key.ts";
-import { keyCopy, readKeyCopy } from "./key-copy.ts";
+import { keyCopy, keyCopyText, readKeyCopy } from "./key-copy.ts";
 import { parseNewKey } from "./key-input.ts";
 import { KeyTable, type KeyUpdate, type TokenRecord } from "./key-table.ts";
 import { Keyring } from "./keyring.ts";
@@ -233,6 +233,28 @@ describe("a copy that version 0.1 wrote", () => {
       ["key_c", 2, hashToken("key_c"), undefined],
     ]);
   });
+});
+
+test("a line of the copy that is not JSON is left out and counted; its text and the key's earlier line are not used", () => {
+  const tokens = ["key_a", "key_b", "key_c"].map((id) => ({
+    hash: hashToken(id),
+    key: key(id),
+    validUntil: undefined,
+  }));
+  const text = Buffer.from(keyCopyText(new KeyTable(keyUpdate("1", tokens)))).toString();
+  const damaged = '["key_b",{"ink_live_secret\nink_live_secret\n';
+  const read = (copy: string) => {
+    const reasons: string[] = [];
+    const update = readKeyCopy(copy, (reason) => reasons.push(reason));
+    return { reasons, stamp: update.stamp, ids: tokensOf(update).map(({ key }) => key.id as string) };
+  };
+  expect(read(text)).toEqual({ reasons: [], stamp: "1", ids: ["key_a", "key_b", "key_c"] });
+  expect(read(`${text}${damaged}`)).toEqual({
+    reasons: ["2 lines are not JSON, and left out"],
+    stamp: "1",
+    ids: ["key_a", "key_c"],
+  });
+  expect(() => readKeyCopy(`ink_live_secret ${text}`)).toThrow(/^not a key snapshot$/);
 });
 
 describe("keyring and its loader", () => {
