@@ -1,11 +1,36 @@
 // completion.ts: `inkling completion bash | zsh | fish` prints a script that lets a shell complete the command line.
 
+import type { Settings } from "@inkling/contract";
 import { Argument, type Command, Option } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";
-import { IDS, type IdSource } from "../runtime/ids.ts";
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 type Shell = (typeof SHELLS)[number];
+
+/** The ids that a shell can complete. The code for each source is loaded on demand. */
+const IDS = {
+  "admin-tokens": async (settings: Settings): Promise<string[]> => {
+    const { withExistingStore } = await import("../runtime/store.ts");
+    return withExistingStore(settings, async (store) =>
+      (await store.adminToken.list()).map(({ name }) => name),
+    );
+  },
+  feeds: async (settings: Settings): Promise<string[]> =>
+    (await import("../runtime/feeds.ts")).allFeeds(settings).map(({ id }) => id),
+  "added-feeds": async ({ dataDir }: Settings): Promise<string[]> =>
+    ((await import("../runtime/feeds.ts")).choiceOf(dataDir).added ?? []).map(({ id }) => id),
+  keys: async (settings: Settings): Promise<string[]> => {
+    const { withExistingStore } = await import("../runtime/store.ts");
+    return withExistingStore(settings, async (store) => (await store.listKeys()).map(({ id }) => id));
+  },
+  overrides: async (settings: Settings): Promise<string[]> => {
+    const { withExistingStore } = await import("../runtime/store.ts");
+    return withExistingStore(settings, async (store) =>
+      (await store.overrides.load()).overrides.map(({ id }) => id),
+    );
+  },
+} as const;
+type IdSource = keyof typeof IDS;
 
 /** Commands that take an id as their argument. */
 const ID_ARGUMENTS: Readonly<Record<string, IdSource>> = {

@@ -16,8 +16,7 @@ import { isProblem, isUnknown } from "./answers.ts";
 import { ApiRequest, EvidenceCard, ValueProblemCard } from "./evidence.tsx";
 import { HistoryCard } from "./history.tsx";
 import { LookupLink } from "./links.tsx";
-import { OverrideButton } from "./override-button.tsx";
-import { OverrideCard } from "./override-card.tsx";
+import { OverrideButton, OverrideCard } from "./overrides.tsx";
 
 interface AddressResultProps {
   readonly answer: IpAnswer;

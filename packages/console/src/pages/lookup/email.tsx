@@ -5,8 +5,7 @@ import { Card, Definitions, Notice } from "../../components/basics.tsx";
 import { isProblem, suggestionOf } from "./answers.ts";
 import { ApiRequest, EvidenceCard, ValueProblemCard } from "./evidence.tsx";
 import { HistoryCard } from "./history.tsx";
-import { OverrideButton } from "./override-button.tsx";
-import { OverrideCard } from "./override-card.tsx";
+import { OverrideButton, OverrideCard } from "./overrides.tsx";
 
 function titleOf({ disposable, valid }: EmailVerdict, name: string): string {
   if (disposable) return `Disposable ${name}`;

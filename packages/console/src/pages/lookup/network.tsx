@@ -7,8 +7,7 @@ import { isProblem } from "./answers.ts";
 import { Copies, ValueProblemCard } from "./evidence.tsx";
 import { HistoryCard } from "./history.tsx";
 import { CountryRows, FlagShares, OwnersCard, PartsCard, SourcesCard } from "./network-parts.tsx";
-import { OverrideButton } from "./override-button.tsx";
-import { OverrideCard } from "./override-card.tsx";
+import { OverrideButton, OverrideCard } from "./overrides.tsx";
 import { lookUpOne } from "./requests.ts";
 
 interface NetworkResultProps {

@@ -11,7 +11,7 @@ import { Field, Form, Select, TextField, TimeField, textOf, timeOf } from "../..
 import { flagName, formatCount } from "../../format.ts";
 import { notify } from "../../hooks.ts";
 import { useRefusal } from "../../session.ts";
-import { importOverrides } from "../overrides/import.ts";
+import { importOverrides } from "../overrides/files.tsx";
 import { PRECEDENCE } from "../overrides/override-columns.tsx";
 import { isProblem, verdictOf } from "./answers.ts";
 

@@ -9,7 +9,7 @@ import { Copies } from "./evidence.tsx";
 import { HistoryCard } from "./history.tsx";
 import { LookupLink } from "./links.tsx";
 import { CountryRows, FlagShares, OwnersCard, PartsCard, SourcesCard } from "./network-parts.tsx";
-import { OverrideCard } from "./override-card.tsx";
+import { OverrideCard } from "./overrides.tsx";
 import { lookUpOne } from "./requests.ts";
 
 interface SystemResultProps {

@@ -1,10 +1,16 @@
-// override-button.tsx: a button that adds an override and asks for its reason.
+// overrides.tsx: the overrides that apply to a value that was looked up, and a button that adds one.
 
 import type { Override } from "@inkling/server/admin-answers";
-import { Badge } from "../../components/basics.tsx";
+import { Badge, Card } from "../../components/basics.tsx";
 import { Action } from "../../components/operation.tsx";
+import { Table } from "../../components/table.tsx";
 import { flagName } from "../../format.ts";
-import { PRECEDENCE, REASON_FIELDS } from "../overrides/override-columns.tsx";
+import {
+  OVERRIDE_COLUMNS,
+  overrideActions,
+  PRECEDENCE,
+  REASON_FIELDS,
+} from "../overrides/override-columns.tsx";
 
 interface OverrideButtonProps {
   readonly value: string;
@@ -43,3 +49,25 @@ export function OverrideButton({ value, flag, verdict, text, overrides, onDone }
     </span>
   );
 }
+
+interface OverrideCardProps {
+  readonly overrides: readonly Override[];
+  readonly reload: () => void;
+}
+
+/** Shows nothing if there is none. */
+export const OverrideCard = ({ overrides, reload }: OverrideCardProps) =>
+  overrides.length > 0 && (
+    <Card isWide title="Your overrides">
+      <Table
+        caption="Your overrides"
+        rows={overrides}
+        rowKey={({ id }) => id}
+        columns={[
+          ...OVERRIDE_COLUMNS,
+          ["Action", (row) => <span class="actions">{overrideActions(row, reload)}</span>],
+        ]}
+        empty=""
+      />
+    </Card>
+  );
