@@ -18,7 +18,8 @@ const OPTIONS = {
   unit: { type: "boolean" },
   data: { type: "boolean" },
   full: { type: "boolean" },
-  jobs: { type: "string", default: String(Math.min(8, availableParallelism() + 2)) },
+  // Tests of running systems wait more than they compute, so one job for each core would leave the cores idle.
+  jobs: { type: "string", default: String(Math.min(8, 3 * availableParallelism())) },
   fuzz: { type: "string" },
   timings: { type: "boolean" },
 };

@@ -33,7 +33,7 @@ const ROWS: readonly [name: string, cases: number, mostBytes: number, outcomes: 
   ["visitors", 10_000, 300 * MB, ["visitor", "no JSON", "refused"]],
   [
     "webhooks",
-    300,
+    120,
     400 * MB,
     ["URL refused, failed", "URL refused, delivered", "URL of a name, failed", "URL of a name, delivered"],
   ],

@@ -689,15 +689,14 @@ describe("copies and releases that an earlier version stored", () => {
 
   test("a held release is removed with a note, and its copies are checked again", async () => {
     const most = {
-      entries: { least: 3, most: 1_000_000 },
+      widest: { v4: 24, v6: 64 },
       change: Number.POSITIVE_INFINITY,
-      maxBytes: 10_000_000,
     };
     const feed = row("tor-bulk-exits", most);
     script.answer = good(TOR_LIST, 1);
     const { name } = await run(feed, DAY_1);
     script.answer = (_, response) => {
-      const wide = numbers(400_000, 0).map((k) => `45.${k >> 16}.${(k >> 8) & 255}.${k & 255}\n`);
+      const wide = numbers(1_600, 0).map((k) => `45.${k >> 8}.${k & 255}.0/24\n`);
       send(response, wide.join(""), dated(DAY_2));
     };
     await run(feed, DAY_2);
