@@ -90,6 +90,70 @@ test("a list that is too small is held, and stays in use once it is accepted; an
     });
 });
 
+describe("the newest copy of a publisher is used, from wherever it is", () => {
+  const feed = FEEDS.find(({ id }) => id === "disposable-email-domains")!;
+  const seedAt = Date.parse(feed.seed!.published);
+  const file = () => join(root, "mirror/disposable-email-domains.txt");
+  const loadAt = (now: number, more: Partial<LoadOptions> = {}) => {
+    const options = { dataDir: join(root, "data"), fetch: false, onlyDue: false, chance: () => 0.5 };
+    return loadFeed(
+      feed,
+      { ...options, mirror: join(root, "mirror"), now: new Date(now), ...more },
+      undefined,
+    );
+  };
+  const put = (at: number) => {
+    writeFileSync(file(), Array.from({ length: 5_000 }, (_, i) => `throw${i}.com\n`).join(""));
+    utimesSync(file(), new Date(at), new Date(at));
+  };
+
+  test.each([
+    ["a mirror's file that is newer than the seed", 1, 2, "mirror"],
+    ["a mirror's file that is older", -1, 2, "seed"],
+    ["a seed of the future is not newer", -2, -1, "mirror"],
+  ] as const)("%s", async (_, fileDays, nowDays, source) => {
+    put(seedAt + fileDays * DAY_MS);
+    const { report } = await loadAt(seedAt + nowDays * DAY_MS);
+    expect(report).toMatchObject({ state: "loaded", source });
+  });
+  test("a last good copy that is older; without the seed, it is still used", async () => {
+    put(seedAt - 3 * DAY_MS);
+    expect((await loadAt(seedAt - 2 * DAY_MS)).report.source).toBe("mirror");
+    rmSync(file());
+    expect((await loadAt(seedAt + DAY_MS)).report.source).toBe("seed");
+    const packageFolder = () => {
+      throw new Error("not installed");
+    };
+    expect((await loadAt(seedAt + DAY_MS, { packageFolder })).report.source).toBe("last-good");
+  });
+  test("a publisher's copy, whatever its date; an older request's gives way to the seed without another request", async () => {
+    let requests = 0;
+    const body = Array.from({ length: 5_000 }, (_, i) => `throw${i}.com\n`).join("");
+    const headers = { "last-modified": new Date(seedAt - 9 * DAY_MS).toUTCString() };
+    const server = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: () => {
+        requests++;
+        return new Response(body, { headers });
+      },
+    });
+    const options = { dataDir: join(root, "data"), fetch: true, onlyDue: true, chance: () => 0.5 };
+    const row = { ...feed, urls: () => [`http://127.0.0.1:${server.port}/list`] };
+    const fetchAt = (at: number) => loadFeed(row, { ...options, now: new Date(at) }, undefined);
+    try {
+      expect((await fetchAt(seedAt - 1)).report.source).toBe("fetched");
+      expect((await fetchAt(seedAt + 1)).report.source).toBe("seed");
+      expect(requests).toBe(1);
+      expect((await fetchAt(seedAt + 2.1 * DAY_MS)).report.source).toBe("fetched");
+      expect((await fetchAt(seedAt + 2.1 * DAY_MS + 1)).report.source).toBe("fetched");
+      expect(requests).toBe(2);
+    } finally {
+      await server.stop(true);
+    }
+  });
+});
+
 describe("what a load stores", () => {
   test("a request that counts against a budget is stored before it is sent: a build killed meanwhile has spent it", async () => {
     const feed = { ...TOR, budgetPerDay: 2 };

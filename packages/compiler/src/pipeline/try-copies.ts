@@ -1,5 +1,6 @@
 // try-copies.ts: tries the copies of one feed in order until one passes the gates.
 
+import { HAS_SEEDS } from "@inkling/data/program";
 import { FEED_SETS, type Release } from "@inkling/engine";
 import { type Feed, FeedError } from "../catalog/feed.ts";
 import { type Candidate, type FeedCopy, isCopy, type NoCopy } from "../fetch/copy.ts";
@@ -54,6 +55,8 @@ export interface Used {
 export interface Tried {
   readonly refusals: readonly Refusal[];
   readonly used?: Used;
+  /** A good copy that is not used, because the seed is newer. */
+  readonly older?: Used;
 }
 
 /** Tries the candidates. If the last good copy was lost, the source is requested early. */
@@ -92,6 +95,7 @@ function tryEach(load: Load): Promise<Tried> {
 export async function tryCandidates(load: Load, copies: AsyncIterable<Candidate>): Promise<Tried> {
   const { feed, options, trusted, state, kept } = load;
   const refusals: Refusal[] = [];
+  let older: Used | undefined;
   for await (const copy of copies) {
     if (!isCopy(copy)) {
       refusals.push(copy);
@@ -100,7 +104,9 @@ export async function tryCandidates(load: Load, copies: AsyncIterable<Candidate>
     let read: Readable | undefined;
     try {
       read = readCopy(feed, copy, trusted);
-      return { refusals, used: { read, ...requireGood(feed, copy, read, { ...options, state, kept }) } };
+      const used = { read, ...requireGood(feed, copy, read, { ...options, state, kept }) };
+      if (!isOlderThanSeed(feed, used.copy, options.now)) return { refusals, used, ...(older && { older }) };
+      older ??= used;
     } catch (error) {
       if (!(error instanceof FeedError) && !(error instanceof MmdbError)) throw error;
       const { source, origin } = copy;
@@ -111,14 +117,26 @@ export async function tryCandidates(load: Load, copies: AsyncIterable<Candidate>
       refusals.push({ source, error: error.message, copy: held });
     }
   }
-  return { refusals };
+  return { refusals, ...(older && { used: older }) };
+}
+
+/**
+ * Returns whether the seed is newer than a copy from a mirror or an earlier build. What a publisher sends is as new as
+ * the request, because the publisher may have withdrawn what the seed contains.
+ */
+function isOlderThanSeed({ seed }: Feed, copy: FeedCopy, now: Date): boolean {
+  const { source, keptFrom, accepted, publishedAt, fetchedAt } = copy;
+  const createdAt = keptFrom === "fetched" ? fetchedAt : (publishedAt ?? fetchedAt);
+  if (seed === undefined || accepted || !HAS_SEEDS || createdAt === undefined) return false;
+  const seedAt = new Date(seed.published);
+  return (source === "mirror" || source === "last-good") && createdAt < seedAt && seedAt <= now;
 }
 
 /**
  * Returns whether the last good copy is missing or damaged, and the feed's source was skipped because it is not due.
  */
-function hasLostCopy({ hold, state, source }: Load, { used }: Tried): boolean {
+function hasLostCopy({ hold, state, source }: Load, { used, older = used }: Tried): boolean {
   if (hold?.why !== "not due" || state.copy === undefined) return false;
   if ((attemptsAt(state, source.mirror)?.failures ?? 0) > 0) return false;
-  return used?.copy.keptFrom === undefined;
+  return older?.copy.keptFrom === undefined;
 }
