@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { ReaderOrder, ReaderReport } from "../../../../test/harness/key-reader.ts";
 import { keyUpdate, tokensOf } from "../../../../test/harness/key-updates.ts";
 import { randomBelow } from "../../../../test/harness/random.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
@@ -185,6 +186,44 @@ test("another thread's table has every change at once, and new memory once it is
   expect([has("key_1"), has("key_39")]).toEqual(["key_1", undefined]);
   const next = KeyTable.from(keyring.table.memory);
   expect(ids.map((id) => next.findByToken(hashOf(id))?.key.id)).toEqual(ids);
+});
+
+test("a thread that looks up keys while they change, and while the memory grows, misses none", async () => {
+  const tokens = ["first", "second", "third"];
+  const of = (name: string, id: string, rate: number) => ({
+    hash: hashToken(name),
+    key: key(id, { rate }),
+    validUntil: undefined,
+  });
+  const keyring = new Keyring();
+  let stamp = 0;
+  const change = (records: ReturnType<typeof of>[]) =>
+    keyring.replace(keyUpdate(String(++stamp), records, stamp === 1 ? undefined : String(stamp - 1)));
+  change(tokens.map((token, i) => of(token, `key_${i}`, 1)));
+  const thread = new Worker(new URL("../../../../test/harness/key-reader.ts", import.meta.url).href);
+  const report = () =>
+    new Promise<ReaderReport>((resolve, reject) => {
+      thread.onmessage = ({ data }) => resolve(data);
+      thread.onerror = ({ message }) => reject(new Error(message));
+    });
+  let sent = keyring.table.memory;
+  thread.postMessage({ memory: sent, tokens } satisfies ReaderOrder);
+  const before = await report();
+  for (let turn = 1; turn <= 300; turn++) {
+    change([
+      ...tokens.map((token, i) => of(token, `key_${i}`, turn)),
+      ...Array.from({ length: 20 }, (_, i) => of(`${turn} ${i}`, `key_${turn}_${i}`, 1)),
+    ]);
+    const { memory } = keyring.table;
+    if (memory.slots !== sent.slots) thread.postMessage({ memory, tokens } satisfies ReaderOrder);
+    sent = memory;
+    await Bun.sleep(0);
+  }
+  thread.postMessage("end" satisfies ReaderOrder);
+  const { lookups, missed } = await report();
+  thread.terminate();
+  expect(lookups).toBeGreaterThan(before.lookups);
+  expect(missed).toBe(0);
 });
 
 test("a token that a later line took from its key is unknown, and one that it kept is known in between", () => {
