@@ -33,9 +33,9 @@ import { UsageRecorder, type UsageState } from "../limits/usage-recorder.ts";
 import { type ReleaseEvent, Releases } from "../releases/releases.ts";
 import { verifyInThread } from "../releases/verify.ts";
 import type { Log } from "../telemetry/log.ts";
+import { AssignedCells } from "./assigned-cells.ts";
 import { databaseWarnings, EMPTY_HINT, RULESET_HINT } from "./database-warnings.ts";
 import { storeEarlierEntries, takeEarlierRevocations } from "./earlier-folder.ts";
-import { KeyBroadcaster } from "./key-broadcaster.ts";
 import type { Change, Closers, ServerOptions } from "./options.ts";
 import { openRevoked, RevokedKeys } from "./revoked-keys.ts";
 import { startDecisions } from "./start-decisions.ts";
@@ -47,7 +47,7 @@ export interface Services {
   readonly store: Store;
   readonly keyring: Keyring;
   readonly keyLoader: LiveKeys;
-  readonly keys: KeyBroadcaster;
+  readonly keys: AssignedCells;
   readonly usage: UsageRecorder;
   /** Decides the current day for quotas and usage. */
   readonly clock: SteadyClock;
@@ -84,7 +84,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   });
   closers.push(() => store.close());
   const keyring = new Keyring();
-  const keys = new KeyBroadcaster(parts.cells, keyring);
+  const keys = new AssignedCells(parts.cells, keyring);
   let isReadOnly = false;
   let warn = () => {}; // until keys, overrides and rulesets are loaded
   const revoked = new RevokedKeys({

@@ -4,14 +4,14 @@ import { Keyring } from "@inkling/store/keys/keyring";
 import { hashToken } from "@inkling/store/keys/token";
 import { keyUpdate } from "../../../../test/harness/key-updates.ts";
 import { LimitCells } from "../limits/cells.ts";
-import { KeyBroadcaster } from "./key-broadcaster.ts";
+import { AssignedCells } from "./assigned-cells.ts";
 
 const NO_SINK = { record: () => expect.unreachable() };
 
 function setUp() {
   const cells = new LimitCells(0);
   const keyring = new Keyring();
-  return { cells, keyring, keys: new KeyBroadcaster(cells, keyring) };
+  return { cells, keyring, keys: new AssignedCells(cells, keyring) };
 }
 
 /** @param from see {@link keyUpdate} */

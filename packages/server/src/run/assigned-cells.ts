@@ -1,4 +1,4 @@
-// key-broadcaster.ts: assigns a cell to each active key, and reuses the cells of removed keys when no thread uses them any
+// assigned-cells.ts: assigns a cell to each active key, and reuses the cells of removed keys when no thread uses them any
 // more.
 
 import type { EpochMs, KeyId } from "@inkling/store/keys/key";
@@ -7,7 +7,7 @@ import type { Keyring } from "@inkling/store/keys/keyring";
 import type { CellIndex, LimitCells } from "../limits/cells.ts";
 import { type StoredUsage, UsageCollector, type UsageSink } from "../limits/usage-collector.ts";
 
-export class KeyBroadcaster {
+export class AssignedCells {
   /** Increases with each update. */
   change = 0;
   private readonly cells: LimitCells;
