@@ -42,7 +42,6 @@ class Member {
   readonly mxCounts = new SharedArrayBuffer(MX_COUNTS_BYTES);
   state: WorkerState = "waiting";
   thread: Worker | undefined;
-  /** Resolves when the current worker has ended. */
   ended: Promise<void> = Promise.resolve();
   startedAt: number | undefined;
   /** Number of consecutive failures soon after a start. */
@@ -55,6 +54,17 @@ class Member {
 
   constructor(slot: number) {
     this.slot = slot;
+  }
+
+  /** @param ended resolves when the thread has ended */
+  begin(thread: Worker, ended: Promise<void>): void {
+    this.thread = thread;
+    this.ended = ended;
+    this.state = "starting";
+    this.startedAt = performance.now();
+    this.silentSeconds = 0;
+    this.keys = undefined;
+    this.keysChange = 0;
   }
 
   send(message: ToWorker): void {
@@ -166,8 +176,7 @@ export class WorkerPool implements Serving {
       resolve();
     });
     thread.unref();
-    Object.assign(member, { state: "starting", thread, ended: promise, startedAt: performance.now() });
-    Object.assign(member, { silentSeconds: 0, keys: undefined, keysChange: 0 });
+    member.begin(thread, promise);
     member.send({
       type: "start",
       start: {
