@@ -93,7 +93,7 @@ export class LimitCells {
   constructor(base: EpochMs, shared?: SharedCells) {
     this.base = base;
     this.marks = new Int32Array(shared?.marks ?? new SharedArrayBuffer(MARKS_BYTES));
-    if (shared) this.use(shared);
+    if (shared) this.add(shared.blocks);
   }
 
   /** Number of cells. */
@@ -107,20 +107,18 @@ export class LimitCells {
     return { base, marks: marks.buffer as SharedArrayBuffer, blocks };
   }
 
-  /** Takes the blocks that the primary has added. */
-  use({ blocks }: Pick<SharedCells, "blocks">): void {
-    for (const block of blocks.slice(this.blocks.length)) this.add(block);
-  }
-
   /** Makes room for more cells. Only the primary calls it. */
   grow(): void {
-    this.add(new SharedArrayBuffer(BLOCK_CELLS * CELL_BYTES));
+    this.add([new SharedArrayBuffer(BLOCK_CELLS * CELL_BYTES)]);
   }
 
-  private add(block: SharedArrayBuffer): void {
-    this.blocks.push(block);
-    this.words.push(new BigInt64Array(block));
-    this.slots.push(new Int32Array(block));
+  /** Adds blocks that the primary has made. */
+  add(blocks: SharedCells["blocks"]): void {
+    for (const block of blocks) {
+      this.blocks.push(block);
+      this.words.push(new BigInt64Array(block));
+      this.slots.push(new Int32Array(block));
+    }
   }
 
   private wordsOf(cell: CellIndex): BigInt64Array {

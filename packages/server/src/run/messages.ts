@@ -30,11 +30,13 @@ export interface WorkerStart extends Pick<ServerOptions, "version"> {
   readonly clockAheadMs: number;
 }
 
-export interface KeysMessage extends Pick<SharedCells, "blocks"> {
+export interface KeysMessage {
   readonly type: "keys";
   readonly change: number;
   /** The memory of all keys, if the worker does not have it. */
   readonly table: KeyMemory | undefined;
+  /** The blocks of cells that the worker does not have. */
+  readonly blocks: SharedCells["blocks"];
   /** The keys that only this host refuses. */
   readonly refused: ReadonlySet<KeyId>;
   /** Why the database is unreachable; undefined if it is reachable. */
@@ -77,15 +79,19 @@ export type FromWorker =
   | { readonly type: "keys"; readonly change: number }
   | FromCollector;
 
-/**
- * Returns the message that applies a change in a worker.
- * @param known the keys that were last sent to this worker
- */
+/** The memory that a worker has. */
+export interface KnownMemory {
+  readonly table: KeyMemory | undefined;
+  /** Number of blocks of cells. */
+  readonly blocks: number;
+}
+
+/** Returns the message that applies a change in a worker. */
 export function messageOf(
   change: Change,
   { releases, overrides, rulesets, keys, keyring, clock, log }: Services,
-  blocks: SharedCells["blocks"],
-  known: KeyMemory | undefined,
+  { blocks }: SharedCells,
+  known: KnownMemory,
 ): ToWorker {
   switch (change) {
     case "release":
@@ -102,8 +108,9 @@ export function messageOf(
       const { memory } = keyring.table;
       const { lastError, stale = false, unready, warnings = [] } = keyring.state;
       const state = { away: lastError, stale, unready, warnings, refused: keyring.refused };
-      const isKnown = memory.slots === known?.slots && memory.bytes === known.bytes;
-      return { type: "keys", change: keys.change, table: isKnown ? undefined : memory, blocks, ...state };
+      const isKnown = memory.slots === known.table?.slots && memory.bytes === known.table.bytes;
+      const missing = { table: isKnown ? undefined : memory, blocks: blocks.slice(known.blocks) };
+      return { type: "keys", change: keys.change, ...missing, ...state };
     }
   }
 }

@@ -7,7 +7,6 @@
 import { settingsOf } from "@inkling/contract";
 import { backoffMs, within } from "@inkling/data";
 import { threadModule } from "@inkling/data/program";
-import type { KeyMemory } from "@inkling/store/keys/key-table";
 import { answerQuestion, type FromCollector } from "../decisions/collector.ts";
 import { VISITOR_COUNTS_BYTES } from "../decisions/visitor-counts.ts";
 import { StartError } from "../http/start-error.ts";
@@ -15,7 +14,7 @@ import type { LimitCells } from "../limits/cells.ts";
 import { MX_COUNTS_BYTES, MxCounts } from "../mx/counts.ts";
 import { COUNTS_BYTES, Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
-import { type FromWorker, messageOf, type ToWorker } from "./messages.ts";
+import { type FromWorker, type KnownMemory, messageOf, type ToWorker } from "./messages.ts";
 import { CHANGES, type Change, type ServerOptions } from "./options.ts";
 import type { ClaimedPort } from "./port-claim.ts";
 import type { Services } from "./services.ts";
@@ -48,22 +47,25 @@ class Member {
   failures = 0;
   timer: ReturnType<typeof setTimeout> | undefined;
   silentSeconds = 0;
-  /** The keys that were last sent to the worker, and the latest change of keys that it uses. */
-  keys: KeyMemory | undefined;
+  known: KnownMemory = { table: undefined, blocks: 0 };
+  /** The latest change of keys that the worker uses. */
   keysChange = 0;
 
   constructor(slot: number) {
     this.slot = slot;
   }
 
-  /** @param ended resolves when the thread has ended */
-  begin(thread: Worker, ended: Promise<void>): void {
+  /**
+   * @param ended resolves when the thread has ended
+   * @param blocks how many blocks of cells it has from the start
+   */
+  begin(thread: Worker, ended: Promise<void>, blocks: number): void {
     this.thread = thread;
     this.ended = ended;
     this.state = "starting";
     this.startedAt = performance.now();
     this.silentSeconds = 0;
-    this.keys = undefined;
+    this.known = { table: undefined, blocks };
     this.keysChange = 0;
   }
 
@@ -176,7 +178,8 @@ export class WorkerPool implements Serving {
       resolve();
     });
     thread.unref();
-    member.begin(thread, promise);
+    const cells = this.parts.cells.shared;
+    member.begin(thread, promise, cells.blocks.length);
     member.send({
       type: "start",
       start: {
@@ -185,7 +188,7 @@ export class WorkerPool implements Serving {
         slot,
         counts,
         mxCounts,
-        cells: this.parts.cells.shared,
+        cells,
         visits: this.visits,
         visitorKey: this.visitorKey,
         clockAheadMs: this.services?.clock.aheadMs ?? 0,
@@ -208,8 +211,10 @@ export class WorkerPool implements Serving {
 
   private sendChange(member: Member, change: Change, services: Services): void {
     if (member.thread === undefined) return;
-    member.send(messageOf(change, services, this.parts.cells.shared.blocks, member.keys));
-    if (change === "keys") member.keys = services.keyring.table.memory;
+    const { shared } = this.parts.cells;
+    member.send(messageOf(change, services, shared, member.known));
+    if (change === "keys")
+      member.known = { table: services.keyring.table.memory, blocks: shared.blocks.length };
   }
 
   private take(member: Member, message: FromWorker): void {

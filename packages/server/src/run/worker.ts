@@ -141,7 +141,7 @@ export class RequestWorker {
 
   private takeKeys({ change, table, blocks, refused, ...state }: KeysMessage): void {
     const { keyring } = this;
-    this.cells.use({ blocks });
+    this.cells.add(blocks);
     keyring.useTable(table && KeyTable.from(table));
     keyring.refused = refused;
     this.requestServer.forgetKeys();

@@ -89,7 +89,10 @@ const WORDS = 4;
 const [CELL, OFFSET] = [2, 3];
 const REMOVED = 2 ** 32 - 1;
 const MIN_BYTES = 1 << 16;
-/** How much larger than its lines new memory is. */
+/**
+ * How much larger than its lines new memory is. The system provides a page when it is first touched, so room costs
+ * nothing.
+ */
 const GROWTH = 1.25;
 
 /** The memory of a table, which other threads may only read. */
@@ -129,7 +132,7 @@ export class KeyTable {
   append({ stamp, lines }: KeyUpdate, cellOf: CellOf = () => undefined): void {
     const from = this.end;
     this.end += lines.length;
-    if (from === 0 && lines.buffer instanceof SharedArrayBuffer) this.bytes = lines;
+    if (from === 0 && lines.buffer instanceof SharedArrayBuffer) this.bytes = new Uint8Array(lines.buffer);
     else this.addBytes(lines, from);
     for (const at of starts(lines, 0, lines.length)) this.add(from + at, cellOf);
     this.stamp = stamp;
@@ -137,7 +140,7 @@ export class KeyTable {
 
   private addBytes(lines: Uint8Array, from: number): void {
     if (this.end > this.bytes.length) {
-      const larger = new Uint8Array(new SharedArrayBuffer(Math.max(MIN_BYTES, Math.ceil(GROWTH * this.end))));
+      const larger = sharedBytes(this.end);
       larger.set(this.bytes.subarray(0, from));
       this.bytes = larger;
       this.slots = sharedWords(this.slots.length, this.slots); // who reads the smaller memory must not see offsets beyond it
@@ -285,13 +288,18 @@ function sharedWords(length: number, words: ArrayLike<number> = []): Uint32Array
   return shared;
 }
 
-/** Joins lines in memory that threads can share, so that a table need not copy them. */
+/** Returns memory with room for more than `length` bytes. */
+const sharedBytes = (length: number) =>
+  new Uint8Array(new SharedArrayBuffer(Math.max(MIN_BYTES, Math.ceil(GROWTH * length))));
+
+/** Joins lines in memory that threads can share, with room for more. A table takes it over without a copy. */
 export function sharedLines(pages: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(new SharedArrayBuffer(pages.reduce((sum, { length }) => sum + length, 0)));
+  const length = pages.reduce((sum, page) => sum + page.length, 0);
+  const bytes = sharedBytes(length);
   let at = 0;
   for (const page of pages) {
     bytes.set(page, at);
     at += page.length;
   }
-  return bytes;
+  return bytes.subarray(0, length);
 }
