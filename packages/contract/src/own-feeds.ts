@@ -102,6 +102,7 @@ const CLAIMS = {
   webhook_sender: service("machines that send webhooks, never flagged as abuser or proxy"),
   mail_sender: service("machines that send a provider's mail, never flagged as abuser or proxy"),
   relay: service("a privacy relay, never flagged as abuser or proxy"),
+  gateway: service("a corporate gateway, whose addresses many employees share"),
   disposable: { of: "domain", meaning: "a disposable-email service", weight: 2 },
   free_mail: { of: "domain", meaning: "a provider of ordinary mail: counts against `disposable`", weight: 2 },
   mail_relay: { of: "domain", meaning: "an alias service: never `disposable`" },

@@ -185,6 +185,16 @@ const ROWS: readonly Row[] = [
     fills("network.shared", "network.services"),
   ],
   [
+    "networks",
+    "gateway",
+    "91.1.40.0/24\n",
+    "reputation",
+    "91.1.40.1",
+    { network: { ...service("gateway"), shared: true } },
+    fills("network.shared", "network.services", "network.operator"),
+    acme,
+  ],
+  [
     "domains",
     "disposable",
     "mailbin.test-corp.com # new\n",

@@ -82,7 +82,7 @@ interface Claim extends Pick<Feed, "label"> {
   readonly age: AgeLimits;
 }
 
-const list = (label: FlagLabel | "hosting" | "relay", age: AgeLimits): Claim => ({
+const list = (label: FlagLabel | "hosting" | "relay" | "gateway", age: AgeLimits): Claim => ({
   sets: setsOfLabel(label),
   label,
   age,
@@ -116,6 +116,7 @@ const CLAIMS: Readonly<Record<FeedClaim, Claim>> = {
   webhook_sender: guard("webhook-sender"),
   mail_sender: guard("mail-sender"),
   relay: list("relay", AGE.allowList),
+  gateway: list("gateway", AGE.allowList),
   disposable: { sets: "disposable", age: AGE.domains },
   free_mail: { sets: "free", age: AGE.allowList },
   mail_relay: { sets: "relay", age: AGE.allowList },
