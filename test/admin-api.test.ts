@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { MAX_IMPORT_BYTES } from "@inkling/contract";
 import { openRelease } from "@inkling/data";
-import type { BuildResult } from "../packages/cli/src/runtime/build.ts";
+import { BuildBusy, type BuildResult } from "../packages/cli/src/runtime/build.ts";
 import { dataActions, Updates } from "../packages/cli/src/runtime/keep-fresh.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
 import { releaseChanges } from "../packages/operations/src/release-changes.ts";
@@ -424,6 +424,21 @@ describe("data", () => {
       return done;
     });
     expect([updates.isRequested, await requests()]).toEqual([false, before + 1]);
+  });
+
+  test("only a held copy is accepted, by the next build that can run", async () => {
+    const accept = (feed: string) => send("POST", "data/accept", { feeds: [feed] });
+    const refused = await accept("ipsum-3");
+    expect([refused.code, refused.document.detail]).toEqual(["ACTION_REFUSED", "no copy of ipsum-3 is held"]);
+    expect((await accept("release")).document.asked).toBe(true);
+    const accepted: (readonly string[])[] = [];
+    const build = async (_: boolean, accept: readonly string[]) => {
+      accepted.push(accept);
+      throw accepted.length === 1 ? new BuildBusy("another build runs") : new Error("no room");
+    };
+    for (const _ of [1, 2]) await updates.run(build).catch(() => {});
+    expect([accepted, updates.isRequested]).toEqual([[["release"], ["release"]], false]);
+    expect((await actions())[0]).toBe("ada data-accepted");
   });
 
   test("nothing to roll back to: reason and hint; no change", async () => {

@@ -619,6 +619,24 @@ describe("the admin API", () => {
         { action: "data-update-asked", subject: "data", before: { current }, after },
       ];
     },
+    accept_copies: async ({ host }) => {
+      const current = currentName(host.dataDir);
+      const about = { sets: "disposable", source: "none", state: "missing", entries: 0, licence: "x" };
+      const held = { sha256: "0".repeat(64), why: "too many" };
+      const report = { format: 1, at: new Date().toISOString(), feeds: [{ id: FEED, ...about, held }] };
+      mkdirSync(host.path("feeds"), { recursive: true });
+      writeFileSync(host.path("feeds/report.json"), JSON.stringify(report));
+      return [
+        "data/accept",
+        { feeds: [FEED] },
+        {
+          action: "data-accepted",
+          subject: FEED,
+          before: { current, held: "too many" },
+          after: here({ accepted: true }),
+        },
+      ];
+    },
     roll_back: async ({ host }) => {
       const [current, to] = releaseNames(host.dataDir);
       return [

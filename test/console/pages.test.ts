@@ -680,6 +680,26 @@ describe("data", () => {
     await page.getByText("There is no feed no-such-feed.").waitFor();
   });
 
+  test("a held copy is accepted after a question that says why it is held", async () => {
+    const feed = TROUBLED_FEEDS.find(({ id }) => id === "changed")!;
+    const sent: unknown[] = [];
+    await page.route("**/admin/v1/data/feeds", (route) =>
+      route.fulfill({ json: { feeds: [feed], unused: [] } }),
+    );
+    await page.route("**/admin/v1/data/accept", (route) => {
+      sent.push(route.request().postDataJSON());
+      return route.fulfill({ status: 202, json: { running: false, asked: true, last: null } });
+    });
+    await go("data/changed");
+    await button("Use the new copy of changed").click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("It is held: 9,000 entries, not 900.").waitFor();
+    await dialog.getByRole("button", { name: "Use it" }).click();
+    await waitForMessage(page, "The next build uses the new copy of changed");
+    expect(sent).toEqual([{ feeds: ["changed"] }]);
+    for (const path of ["feeds", "accept"]) await page.unroute(`**/admin/v1/data/${path}`);
+  });
+
   test("a feed's claims name their value, and are gone while another value is looked up", async () => {
     const feed = { ...TROUBLED_FEEDS[1]!, id: "x4bnet-vpn-v4" };
     await page.route("**/admin/v1/data/feeds", (route) =>

@@ -7,7 +7,7 @@
 // useless without the cookie, which no script can read.
 
 import type { Api } from "@inkling/operations";
-import type { AdminSession } from "@inkling/server/admin-answers";
+import type { AdminSession } from "./answers.ts";
 
 export const LOGGED_OUT = "inkling:logged-out";
 

@@ -1,7 +1,7 @@
 // format.ts: formats numbers, times and codes as text.
 
 import { FLAG_ROWS, isEvidenceLabel, isReputationFlag, keysOf, LABEL_ROWS } from "@inkling/contract";
-import type { DataAge } from "@inkling/server/admin-answers";
+import type { DataAge } from "./answers.ts";
 
 const regions = new Intl.DisplayNames(["en"], { type: "region", fallback: "code" });
 const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });

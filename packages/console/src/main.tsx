@@ -1,8 +1,8 @@
 // main.tsx: starts the console: shows the login page or the current page, and messages at the bottom of the window.
 
-import type { AdminSession } from "@inkling/server/admin-answers";
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import type { AdminSession } from "./answers.ts";
 import { ApiError, api, endSession, hasSession, LOGGED_OUT } from "./api.ts";
 import { Frame } from "./frame.tsx";
 import { MESSAGE, type Message, messageOf, useWindowEvent } from "./hooks.ts";

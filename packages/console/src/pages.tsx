@@ -2,8 +2,8 @@
 // here; a page with more is in its own file, and lazy if it is large.
 
 import { ADMIN_ROLE_TEXTS, ADMIN_ROLES, AUDIT_ACTIONS } from "@inkling/contract";
-import type { AuditEntry } from "@inkling/server/admin-answers";
 import type { FunctionComponent } from "preact";
+import type { AuditEntry } from "./answers.ts";
 import { Code, RelativeTime } from "./components/basics.tsx";
 import { lazyPage } from "./components/loaded.tsx";
 import { Action } from "./components/operation.tsx";

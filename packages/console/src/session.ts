@@ -1,9 +1,9 @@
 // session.ts: tells who is signed in, and what the session's token may do.
 
 import { type AdminRole, hasRole } from "@inkling/contract";
-import type { AdminSession } from "@inkling/server/admin-answers";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
+import type { AdminSession } from "./answers.ts";
 
 /** The current session; undefined on the login page. */
 export const SessionContext = createContext<AdminSession | undefined>(undefined);

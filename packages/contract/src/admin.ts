@@ -15,6 +15,9 @@ export const MAX_PREFIXES = 100;
 export const MAX_NETWORKS = 1_000;
 export const MAX_COUNTRIES = 10;
 
+/** Among accepted feeds, this id stands for all held copies, and for a release that fails its check. No feed has it. */
+export const ACCEPT_RELEASE = "release";
+
 /** The actions that the audit trail records, whether they come from the admin API or elsewhere. */
 export const AUDIT_ACTIONS = [
   "override-added",

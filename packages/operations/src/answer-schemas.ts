@@ -4,6 +4,7 @@
 // (test/harness/checked-fetch.ts). Code that runs at startup imports only types from this file.
 
 import {
+  ADMIN_ROLES,
   ANSWER_MEMBERS,
   DECISION,
   DECISION_INPUT,
@@ -133,6 +134,7 @@ export const maxmindError = z
 export const valueProblem = problemDocument
   .omit({ request_id: true })
   .meta({ id: "ValueProblem", description: "Why a value in a batch has no answer." });
+export type ValueProblem = z.output<typeof valueProblem>;
 
 export const batchRequest = z
   .strictObject({ values: z.array(z.string()).max(1000) })
@@ -221,3 +223,16 @@ export const ready = z
 export const notReady = z
   .strictObject({ status: z.literal("not ready"), reasons: z.array(text) })
   .meta({ id: "NotReady" });
+
+/** What the admin API returns about the session or token of a request. */
+export const session = z
+  .strictObject({
+    author: text,
+    role: z.enum(ADMIN_ROLES).meta({ description: "What the request's token may do" }),
+    token_name: text.nullable().meta({ description: "Null for the root token" }),
+    expires_at: time
+      .nullable()
+      .meta({ description: "Null if the request was sent with a token instead of a cookie" }),
+  })
+  .meta({ id: "Session" });
+export type AdminSession = z.output<typeof session>;

@@ -98,13 +98,16 @@ export const updateState = z
   .meta({ id: "Update" });
 export type UpdateState = z.output<typeof updateState>;
 
-/** The builds of a running server. */
+/** The builds of a running server, or of the command `data update`. */
 export interface Updates {
   readonly state: UpdateState;
   /** True if a build fetches all feeds, or will soon. */
   readonly isUnderWay: boolean;
-  /** Requests a build that fetches all feeds, after any build that is already running. */
-  request(): unknown;
+  /**
+   * Requests a build that fetches all feeds, after any build that is already running.
+   * @param accept feeds whose held copies it uses, or ACCEPT_RELEASE
+   */
+  request(accept?: readonly string[]): unknown;
 }
 
 /** A computation in steps of a few milliseconds, between which a server does other work. */
@@ -131,7 +134,7 @@ export interface OperationContext {
   readonly verify: Verify;
   /** Undefined on a server that does not build releases. */
   readonly feeds: () => Promise<FeedTable | undefined>;
-  /** Undefined on the command line, and on a server that does not build releases. */
+  /** Undefined in other commands, and on a server that does not build releases. */
   readonly updates: Updates | undefined;
   /** Records a change of this host in the audit trail, and then makes the change. */
   readonly audited: <T>(

@@ -1,14 +1,12 @@
 // data.ts: shows the data that a server uses, its releases and builds, and switches to another release.
 
-import type { AuditAction } from "@inkling/contract";
+import { ACCEPT_RELEASE, type AuditAction } from "@inkling/contract";
 import {
   currentName,
   findRollback,
   isNameOrId,
   keptManifests,
   newestName,
-  openManifest,
-  openRelease,
   pin,
   pinnedName,
   ReleaseError,
@@ -20,21 +18,14 @@ import {
   type Switched,
   unpin,
 } from "@inkling/data";
-import {
-  ADDRESS_FLAGS,
-  ANSWERS,
-  type FeedReport,
-  failedBuild,
-  feedAgeSeconds,
-  type Release,
-} from "@inkling/engine";
+import { ANSWERS, failedBuild, type Release } from "@inkling/engine";
 import { StoreError } from "@inkling/store/error";
 import { z } from "zod";
 import { status } from "./answer-schemas.ts";
 import { type OperationContext, type Updates, updateState } from "./context.ts";
 import { count, operation, type Resource, text, time } from "./operation.ts";
 import { AdminProblem, running } from "./problem.ts";
-import { changedFeeds, type ReleaseChanges, releaseChanges } from "./release-changes.ts";
+import { changedFeeds, changes, changesSince } from "./release-changes.ts";
 
 const overview = z.strictObject({
   ...status.omit({ feeds: true }).shape,
@@ -61,34 +52,6 @@ const releases = z.strictObject({
         .meta({ description: "Changes since the previous release; null for the oldest release" }),
     }),
   ),
-});
-
-const flagChange = z.strictObject({ ipv4_addresses: count, ipv6_networks: count });
-const flagChanges = z.strictObject({ added: flagChange, removed: flagChange });
-const changes = z.strictObject({
-  release: text,
-  created_at: time,
-  before: text.nullable(),
-  before_created_at: time.nullable(),
-  feeds_changed: z
-    .array(
-      z.strictObject({
-        feed: text,
-        sets: text,
-        change: z.enum(["added", "removed", "changed"]),
-        entries_before: count,
-        entries: count,
-        age_seconds_before: count.nullable(),
-        age_seconds: count.nullable(),
-      }),
-    )
-    .nullable(),
-  changes: z
-    .strictObject({
-      flags: z.strictObject(Object.fromEntries(ADDRESS_FLAGS.map((flag) => [flag, flagChanges]))).optional(),
-      disposable: z.strictObject({ added: count, removed: count }).optional(),
-    })
-    .nullable(),
 });
 
 const switched = {
@@ -186,7 +149,8 @@ they do not belong to a release. To list the networks or domains, export both re
       output: updateState,
       run: async (context) => requireUpdates(context).state,
     }),
-    // `inkling data update` is written by hand: it builds in its own process, and shows the progress.
+    // `inkling data update` runs these two operations. It is written by hand, because it builds in its own process, shows
+    // the progress, and prints more about the build.
     update_now: operation({
       route: "POST data/update",
       summary: "Fetch all feeds now, and build a release",
@@ -194,6 +158,7 @@ they do not belong to a release. To list the networks or domains, export both re
       status: 202,
       audits: ["data-update-asked"],
       problems: ["ACTION_REFUSED"],
+      needsNoDatabase: true,
       input: {},
       output: updateState,
       run: async (context) => {
@@ -203,6 +168,28 @@ they do not belong to a release. To list the networks or domains, export both re
         const after = { requested: "all feeds" };
         const entry = { action: "data-update-asked", subject: "data", before, after } as const;
         await context.audited(entry, () => updates.request());
+        return updates.state;
+      },
+    }),
+    accept_copies: operation({
+      route: "POST data/accept",
+      summary: "Use held copies although they look wrong, and build a release",
+      docs: '202: uses the held copies of `{"feeds":["ipsum-3"]}` although they look wrong, and builds a release. The feed `release` stands for all held copies, and for a release that fails its check',
+      status: 202,
+      audits: ["data-accepted"],
+      problems: ["ACTION_REFUSED"],
+      needsNoDatabase: true,
+      input: {
+        feeds: z
+          .array(z.string().max(64))
+          .min(1)
+          .max(100)
+          .meta({ description: "Ids of feeds with a held copy, or `release`" }),
+      },
+      output: updateState,
+      run: async (context, { feeds }) => {
+        const updates = requireUpdates(context);
+        await accept(context, [...new Set(feeds)], () => updates.request(feeds));
         return updates.state;
       },
     }),
@@ -291,6 +278,31 @@ function requireUpdates({ updates }: OperationContext): Updates {
   throw new AdminProblem("ACTION_REFUSED", "This server does not build releases.");
 }
 
+/** Records each accepted feed, or the release, with the reason why it was held. Then requests the build. */
+function accept(
+  { dataDir, audited }: OperationContext,
+  subjects: readonly string[],
+  build: () => unknown,
+): Promise<unknown> {
+  const { feeds = [], failed } = readFeedsReport(dataDir) ?? {};
+  const isHeld = (subject: string) => feeds.some(({ id, held }) => id === subject && held !== undefined);
+  const idle = subjects.filter((subject) => subject !== ACCEPT_RELEASE && !isHeld(subject));
+  if (idle.length > 0)
+    refuse(new ReleaseError(`no copy of ${idle.join(", ")} is held`, "see `inkling data status`"));
+  const current = currentName(dataDir) ?? null;
+  return subjects.reduce<() => Promise<unknown>>(
+    (change, subject) => {
+      const accepted = feeds.filter(({ id }) => subject === ACCEPT_RELEASE || id === subject);
+      const reasons = accepted.flatMap(({ held }) => held?.why ?? []);
+      if (subject === ACCEPT_RELEASE && failed !== undefined) reasons.push(failed.why);
+      const held = reasons.length === 0 ? null : [...new Set(reasons)].join("; ");
+      const before = { current, held };
+      return () => audited({ action: "data-accepted", subject, before, after: { accepted: true } }, change);
+    },
+    async () => build(),
+  )();
+}
+
 /**
  * Records a change in the audit trail, makes the change, and then checks which release is current.
  * Does nothing if the data folder is already in the requested state.
@@ -359,72 +371,15 @@ function feedCounts(before: Release | undefined, after: Release) {
   }));
 }
 
-/** Maximum number of results of comparisons that are kept. */
-const MAX_COMPARISONS = 50;
-/** Results of comparisons, by the names of both releases, which never change. */
-const comparisons = new Map<string, Promise<ReleaseChanges>>();
-
-function compareReleases({ dataDir, inSteps }: OperationContext, before: string, after: string) {
-  const pair = JSON.stringify([dataDir, before, after]);
-  const known = comparisons.get(pair);
-  if (known !== undefined) return known;
-  if (comparisons.size >= MAX_COMPARISONS) comparisons.clear();
-  const changes = inSteps(releaseChanges(openRelease(dataDir, before), openRelease(dataDir, after)));
-  comparisons.set(pair, changes);
-  return changes;
-}
-
 async function changesOf(context: OperationContext, id: string, older: string | undefined) {
-  const { dataDir, server, now } = context;
+  const { dataDir, server } = context;
   const release = id === IN_USE ? (server?.release ?? currentOf(dataDir)) : requireKept(dataDir, id);
   const before = older === undefined ? releasesBefore(dataDir, release)[0] : requireKept(dataDir, older);
   try {
-    const { created_at, feeds } = openManifest(dataDir, release);
-    if (before === undefined)
-      return {
-        release,
-        created_at,
-        before: null,
-        before_created_at: null,
-        feeds_changed: null,
-        changes: null,
-      };
-    const then = openManifest(dataDir, before);
-    return {
-      release,
-      created_at,
-      before,
-      before_created_at: then.created_at,
-      feeds_changed: feedChanges(then, { feeds }, now()),
-      changes: await compareReleases(context, before, release),
-    };
+    return await changesSince(context, release, before);
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;
     const detail = `The releases cannot be compared: ${error.message}`;
     throw new AdminProblem("ACTION_REFUSED", detail, [], {}, error);
   }
-}
-
-/** A feed counts as present only if the release has a copy of it. */
-const copyOf = (report: FeedReport | undefined) => (report?.sha256 === undefined ? undefined : report);
-
-function feedChanges(older: Pick<Release, "feeds">, newer: Pick<Release, "feeds">, now: number) {
-  const age = (report: FeedReport | undefined) => (report && feedAgeSeconds(report, now)) ?? null;
-  return changedFeeds(older, newer).map(({ id, ...reports }) => {
-    const [before, after] = [copyOf(reports.before), copyOf(reports.after)];
-    return {
-      feed: id,
-      sets: (reports.after ?? reports.before)!.sets, // one of the releases has the feed
-      change:
-        before === undefined
-          ? ("added" as const)
-          : after === undefined
-            ? ("removed" as const)
-            : ("changed" as const),
-      entries_before: before?.entries ?? 0,
-      entries: after?.entries ?? 0,
-      age_seconds_before: age(before),
-      age_seconds: age(after),
-    };
-  });
 }

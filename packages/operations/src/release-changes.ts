@@ -1,35 +1,56 @@
-// release-changes.ts: counts the subjects that one of two releases flags and the other does not, and finds the feeds whose data
-// changed.
+// release-changes.ts: counts the subjects that one of two releases flags and the other does not, and finds the feeds
+// whose data changed.
 //
 // Cost: visiting every network of both releases takes half a second for real releases, in small steps.
 
 import { recordOf } from "@inkling/contract";
+import { openManifest, openRelease } from "@inkling/data";
 import {
   ADDRESS_FLAGS,
-  type AddressFlag,
   addSize,
   alignedBits,
   type FeedReport,
+  feedAgeSeconds,
   IpAddress,
   type IpSegment,
   type LoadedRelease,
   type Release,
 } from "@inkling/engine";
-import type { Steps } from "./context.ts";
+import { z } from "zod";
+import type { OperationContext, Steps } from "./context.ts";
+import { count, text, time } from "./operation.ts";
 
-interface FlagChange {
-  readonly ipv4_addresses: number;
-  /** IPv6 counts networks as the tables store them, because IPv6 networks hold too many addresses to count. */
-  readonly ipv6_networks: number;
-}
+/** IPv6 counts networks as the tables store them, because IPv6 networks hold too many addresses to count. */
+const flagChange = z.strictObject({ ipv4_addresses: count, ipv6_networks: count });
+const flagChanges = z.strictObject({ added: flagChange, removed: flagChange });
+/** What changed between two releases. */
+export const changes = z.strictObject({
+  release: text,
+  created_at: time,
+  before: text.nullable(),
+  before_created_at: time.nullable(),
+  feeds_changed: z
+    .array(
+      z.strictObject({
+        feed: text,
+        sets: text,
+        change: z.enum(["added", "removed", "changed"]),
+        entries_before: count,
+        entries: count,
+        age_seconds_before: count.nullable(),
+        age_seconds: count.nullable(),
+      }),
+    )
+    .nullable(),
+  changes: z
+    .strictObject({
+      flags: z.strictObject(recordOf(ADDRESS_FLAGS, () => flagChanges)).optional(),
+      disposable: z.strictObject({ added: count, removed: count }).optional(),
+    })
+    .nullable(),
+});
 
-export interface ReleaseChanges {
-  /** Undefined if one of the releases lacks this data. */
-  readonly flags?: Readonly<
-    Record<AddressFlag, { readonly added: FlagChange; readonly removed: FlagChange }>
-  >;
-  readonly disposable?: { readonly added: number; readonly removed: number };
-}
+type ReleaseChanges = NonNullable<z.output<typeof changes>["changes"]>;
 
 /** The feed's reports in the two releases; undefined in a release that does not have the feed. */
 interface FeedChange {
@@ -54,7 +75,7 @@ export function* releaseChanges(before: OpenRelease, after: OpenRelease): Steps<
   return {
     ...(before.reputation === undefined || after.reputation === undefined
       ? {}
-      : { flags: yield* flagChanges(before.reputation, after.reputation) }),
+      : { flags: yield* addressChanges(before.reputation, after.reputation) }),
     ...(before.email === undefined || after.email === undefined
       ? {}
       : { disposable: yield* domainChanges(before.email, after.email) }),
@@ -112,7 +133,7 @@ class Flags {
   }
 }
 
-function* flagChanges(before: IpSegment, after: IpSegment) {
+function* addressChanges(before: IpSegment, after: IpSegment) {
   const zero = () => ADDRESS_FLAGS.map(() => ({ ipv4_addresses: 0, ipv6_networks: 0 }));
   const added = zero();
   const removed = zero();
@@ -150,4 +171,60 @@ function* walk(
     if (++visited % STEP_SUBJECTS === 0) yield;
     isOpen = addSize(address.words, bits);
   }
+}
+
+/** Maximum number of results of comparisons that are kept. */
+const MAX_COMPARISONS = 50;
+/** Results of comparisons, by the names of both releases, which never change. */
+const comparisons = new Map<string, Promise<ReleaseChanges>>();
+
+function compareReleases({ dataDir, inSteps }: OperationContext, before: string, after: string) {
+  const pair = JSON.stringify([dataDir, before, after]);
+  const known = comparisons.get(pair);
+  if (known !== undefined) return known;
+  if (comparisons.size >= MAX_COMPARISONS) comparisons.clear();
+  const changes = inSteps(releaseChanges(openRelease(dataDir, before), openRelease(dataDir, after)));
+  comparisons.set(pair, changes);
+  return changes;
+}
+
+/** @param before undefined for the oldest release. @throws ReleaseError */
+export async function changesSince(context: OperationContext, release: string, before: string | undefined) {
+  const { dataDir, now } = context;
+  const { created_at, feeds } = openManifest(dataDir, release);
+  if (before === undefined)
+    return { release, created_at, before: null, before_created_at: null, feeds_changed: null, changes: null };
+  const then = openManifest(dataDir, before);
+  return {
+    release,
+    created_at,
+    before,
+    before_created_at: then.created_at,
+    feeds_changed: feedChanges(then, { feeds }, now()),
+    changes: await compareReleases(context, before, release),
+  };
+}
+
+/** A feed counts as present only if the release has a copy of it. */
+const copyOf = (report: FeedReport | undefined) => (report?.sha256 === undefined ? undefined : report);
+
+function feedChanges(older: Pick<Release, "feeds">, newer: Pick<Release, "feeds">, now: number) {
+  const age = (report: FeedReport | undefined) => (report && feedAgeSeconds(report, now)) ?? null;
+  return changedFeeds(older, newer).map(({ id, ...reports }) => {
+    const [before, after] = [copyOf(reports.before), copyOf(reports.after)];
+    return {
+      feed: id,
+      sets: (reports.after ?? reports.before)!.sets, // one of the releases has the feed
+      change:
+        before === undefined
+          ? ("added" as const)
+          : after === undefined
+            ? ("removed" as const)
+            : ("changed" as const),
+      entries_before: before?.entries ?? 0,
+      entries: after?.entries ?? 0,
+      age_seconds_before: age(before),
+      age_seconds: age(after),
+    };
+  });
 }

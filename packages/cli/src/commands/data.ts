@@ -1,8 +1,7 @@
 // data.ts: implements `inkling data update | status | verify`, and has the texts of `rollback` and `unpin`. The text of
 // `diff` is in data-diff.ts.
 
-import { ACCEPT_RELEASE } from "@inkling/compiler/events";
-import { type Settings, settingsReadBy } from "@inkling/contract";
+import { ACCEPT_RELEASE, settingsReadBy } from "@inkling/contract";
 import {
   currentName,
   damageHint,
@@ -28,7 +27,7 @@ import {
   type Release,
   SEGMENT_OF,
 } from "@inkling/engine";
-import { DATA } from "@inkling/operations";
+import { DATA, type Updates } from "@inkling/operations";
 import type { Command } from "commander";
 import {
   type BuildDone,
@@ -46,8 +45,7 @@ import {
 import { addAction, type Context } from "../runtime/command.ts";
 import { parseDuration } from "../runtime/durations.ts";
 import { feedOf, localFiles } from "../runtime/feeds.ts";
-import { addResource } from "../runtime/operation-command.ts";
-import { audited, warnOfNewDatabase } from "../runtime/store.ts";
+import { addResource, type OperationCall, runOperation } from "../runtime/operation-command.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import {
   conflictsText,
@@ -125,7 +123,7 @@ Examples:
     const accept = ((flags.accept ?? []) as string[]).map((id) =>
       id === ACCEPT_RELEASE ? id : feedOf(settings, id).id,
     );
-    const { done, conflicts } = await update(settings, context, accept);
+    const { done, conflicts } = await update({ context, settings, flags }, accept);
     const { type: _, nextDue, peakBytes, ...rest } = done;
     // If the build found an older release with the same content, the report contains that release's feed states.
     const feeds = feedsOf(settings.dataDir, { name: done.name, manifest: done.release });
@@ -143,30 +141,22 @@ Examples:
   });
 }
 
-/**
- * Builds a release. A plain update writes one audit entry. With --accept, each accepted feed, or the release, gets its
- * own entry.
- */
-function update(settings: Settings, context: Context, accept: readonly string[]): Promise<BuildResult> {
-  const { dataDir } = settings;
+/** Builds a release in this process. */
+async function update({ context, settings, flags }: OperationCall, accept: readonly string[]) {
   const { terminal, stopper } = context;
-  const { feeds = [], failed } = readFeedsReport(dataDir) ?? {};
-  const idle = accept.filter((id) => id !== ACCEPT_RELEASE && !heldIds(feeds).includes(id));
-  if (idle.length > 0)
-    throw new CliError(`no copy of ${idle.join(", ")} is held`, "see `inkling data status`", EXIT.usage);
-  if (accept.length > 0) warnOfNewDatabase(settings, terminal);
-  const current = currentName(dataDir) ?? null;
-  const work = (): Promise<BuildResult> => build(settings, terminal, stopper.signal, { fetch: true, accept });
-  const whole = { action: "data-update-asked", subject: "data", before: { current } } as const;
-  if (accept.length === 0) return audited(settings, { ...whole, after: { requested: "all feeds" } }, work);
-  return accept.reduce((change, subject) => {
-    const accepted = feeds.filter(({ id }) => subject === ACCEPT_RELEASE || id === subject);
-    const reasons = accepted.flatMap(({ held }) => held?.why ?? []);
-    if (subject === ACCEPT_RELEASE && failed !== undefined) reasons.push(failed.why);
-    const before = { current, held: reasons.length === 0 ? null : [...new Set(reasons)].join("; ") };
-    const entry = { action: "data-accepted", subject, before, after: { accepted: true } } as const;
-    return () => audited(settings, entry, change);
-  }, work)();
+  let built: BuildResult | undefined;
+  const updates: Updates = {
+    state: { running: false, asked: false, last: null },
+    isUnderWay: false,
+    request: async (accept = []) => {
+      built = await build(settings, terminal, stopper.signal, { fetch: true, accept });
+    },
+  };
+  const call = { context, settings, flags, updates };
+  const { update_now, accept_copies } = DATA.operations;
+  if (accept.length === 0) await runOperation(call, DATA, update_now, {});
+  else await runOperation(call, DATA, accept_copies, { feeds: [...accept] });
+  return built!; // otherwise, the build has thrown
 }
 
 export function updateText(done: BuildDone, style: Style): string {

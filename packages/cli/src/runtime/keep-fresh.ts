@@ -29,6 +29,8 @@ import { type FeedSettings, feedRows, feedTableOf } from "./feeds.ts";
 /** Holds the build state and requests for builds. Connects the admin API with the loop that keeps the data fresh. */
 export class Updates {
   private requested = false;
+  /** What the next build accepts. */
+  private accepted: readonly string[] = [];
   /** What the current build fetches: all feeds, or only those that are due. */
   private running: "all" | "due" | undefined;
   private last: UpdateState["last"] = null;
@@ -47,28 +49,30 @@ export class Updates {
     return { asked: requested, running: running !== undefined, last };
   }
 
-  /** @returns false if a build is already fetching all feeds, or is about to */
-  request(): boolean {
-    if (this.isUnderWay) return false;
+  request(accept: readonly string[] = []): void {
     this.requested = true;
-    return true;
+    this.accepted = [...this.accepted, ...accept];
   }
 
   /**
    * Runs a build.
    * @param work runs the build; its argument `isWanted` is true if all feeds are to be fetched, not only those that are
-   *   due
+   *   due, and `accept` lists what the build accepts
    */
-  async run(work: (isWanted: boolean) => Promise<BuildResult>): Promise<BuildResult> {
-    const isWanted = this.requested;
+  async run(
+    work: (isWanted: boolean, accept: readonly string[]) => Promise<BuildResult>,
+  ): Promise<BuildResult> {
+    const { requested: isWanted, accepted } = this;
     this.requested = false;
+    this.accepted = [];
     this.running = isWanted ? "all" : "due";
     try {
-      const result = await work(isWanted);
+      const result = await work(isWanted, accepted);
       const { name, published, seconds } = result.done;
       this.last = { at: now(), release: name, published, failed: failedFeeds(result.done), seconds };
       return result;
     } catch (error) {
+      if (error instanceof BuildBusy && accepted.length > 0) this.request(accepted); // the other build accepts nothing
       const hint = error instanceof CliError ? (error.hint ?? null) : null;
       this.last = { at: now(), problem: messageOf(error), hint };
       throw error;
@@ -280,18 +284,19 @@ export function keepFresh(
   const choice = join(dataDir, DATA_FOLDER.feedChoice);
   let built = fileStamp(choice);
   let keepsGeo = listsFirst;
-  const buildOnce = async (isWanted: boolean): Promise<BuildResult> => {
+  const buildOnce = async (isWanted: boolean, accept: readonly string[]): Promise<BuildResult> => {
     built = fileStamp(choice);
     const keepGeo = keepsGeo;
     keepsGeo = false;
-    const result = await runBuild(buildOrder(settings, { fetch: true, onlyDue: !isWanted, keepGeo }), {
+    const order = buildOrder(settings, { fetch: true, onlyDue: !isWanted, accept, keepGeo });
+    const result = await runBuild(order, {
       signal,
       onStart: (pid) => setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL),
       onEvent: () => {},
     });
     writeLastBuild(dataDir, result, new Date());
     onBuilt?.(result);
-    return keepGeo ? buildOnce(isWanted) : result;
+    return keepGeo ? buildOnce(isWanted, accept) : result;
   };
   const data = new FreshData(
     {

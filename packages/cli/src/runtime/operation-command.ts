@@ -16,6 +16,7 @@ import {
   type OperationContext,
   type Output,
   type Resource,
+  type Updates,
 } from "@inkling/operations";
 import { finish } from "@inkling/server/steps";
 import { type Store, StoreError } from "@inkling/store";
@@ -56,6 +57,7 @@ export interface OperationCall {
   readonly context: Context;
   readonly settings: Settings;
   readonly flags: Flags;
+  readonly updates?: Updates;
 }
 
 /** Adds a command that is written by hand. */
@@ -167,7 +169,7 @@ function titleOf({ command, input, route }: AnyOperation, { noun }: Resource): s
 
 /** Runs an operation for a command that needs more than its own. @throws CliError */
 export const runOperation = <One extends AnyOperation>(
-  { context, settings, flags }: OperationCall,
+  { context, settings, flags, updates }: OperationCall,
   resource: Resource,
   operation: One,
   input: Input<One>,
@@ -175,9 +177,11 @@ export const runOperation = <One extends AnyOperation>(
   open = withExistingStore,
 ): Promise<Output<One>> => {
   const run = (store?: Store) =>
-    operation.run(contextOf(context, settings, store, flags.author), input).catch((error: unknown) => {
-      throw explain(error, resource, (input as { readonly id?: unknown }).id, refuse);
-    });
+    operation
+      .run(contextOf(context, settings, store, flags.author, updates), input)
+      .catch((error: unknown) => {
+        throw explain(error, resource, (input as { readonly id?: unknown }).id, refuse);
+      });
   return operation.needsNoDatabase ? run() : open(settings, run);
 };
 
@@ -231,6 +235,7 @@ export const contextOf = (
   settings: Settings,
   store: Store | undefined,
   author: string | undefined,
+  updates?: Updates,
 ): OperationContext => ({
   settings,
   store: store!, // undefined only for an operation whose row says needsNoDatabase
@@ -243,9 +248,9 @@ export const contextOf = (
   },
   // Loaded only for operations on feeds, because it loads the compiler's tables.
   feeds: async () => (await import("./feeds.ts")).feedTableOf(settings),
-  updates: undefined,
+  updates,
   audited: (entry, change) => {
-    warnOfNewDatabase(settings, terminal);
+    if (updates === undefined) warnOfNewDatabase(settings, terminal); // a build matters to any server on the folder
     return auditedBy(settings, { ...cliAuthor(author || undefined), ...entry }, change);
   },
   inSteps: async (steps) => finish(steps),

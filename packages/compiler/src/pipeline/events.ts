@@ -9,9 +9,6 @@ import type { Feed } from "../catalog/feed.ts";
 import { ownFeeds } from "../catalog/own-feed.ts";
 import type { FetchTimes } from "../fetch/fetch.ts";
 
-/** In `accept`, this id stands for all held copies, and for the whole release. It is not the id of any feed. */
-export const ACCEPT_RELEASE = "release";
-
 /** Why a build failed if nobody reads its events any more. */
 export const ABANDONED = "the server or command that started the build ended during the build";
 

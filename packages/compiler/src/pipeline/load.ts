@@ -7,6 +7,7 @@
 // For a feed with a budget, the state is also written before the request, so that the request counts even if the build
 // is killed. A new copy is stored as held. After a release, `settle` makes it the last good copy.
 
+import { ACCEPT_RELEASE } from "@inkling/contract";
 import type { FeedReport, Release } from "@inkling/engine";
 import type { Feed } from "../catalog/feed.ts";
 import { chosenFeeds, readFeedChoice } from "../catalog/feed-choice.ts";
@@ -19,7 +20,7 @@ import { nextFeedState, type Outcome, publishHeld } from "../fetch/next-state.ts
 import { localCopies } from "../fetch/source.ts";
 import { ageOf } from "../policy/age.ts";
 import type { Content } from "../validate/read-copy.ts";
-import { ACCEPT_RELEASE, type BuildEffects, type BuildRequest, type Trouble } from "./events.ts";
+import type { BuildEffects, BuildRequest, Trouble } from "./events.ts";
 import { isFault, problemText, reportOf } from "./feed-report.ts";
 import {
   type Load,

@@ -2,11 +2,12 @@
 // with the same inputs, that segment is reused.
 
 import { join } from "node:path";
+import { ACCEPT_RELEASE } from "@inkling/contract";
 import { DATA_FOLDER, hasSegment, mapFile, openSegmentOf, writeSegmentFile } from "@inkling/data";
 import { FEED_SETS, type Release, type SegmentKind, type SegmentReport } from "@inkling/engine";
 import { segmentChunks } from "../segments/segment-writer.ts";
 import { findProblems } from "../validate/release-gate.ts";
-import { ACCEPT_RELEASE, type BuildEffects, type BuildEvent } from "./events.ts";
+import type { BuildEffects, BuildEvent } from "./events.ts";
 import { inputsDigest } from "./inputs.ts";
 import type { LoadedFeed } from "./load.ts";
 import { belongsTo, decides, isLoaded } from "./parts.ts";

@@ -3,12 +3,12 @@
 //
 // Source: world-atlas (Natural Earth, 1:110 million), which identifies countries by their ISO 3166-1 numbers.
 
-import type { CountryCount } from "@inkling/server/admin-answers";
 import { bisectRight } from "d3-array";
 import { geoAzimuthalEquidistant, geoCircle, geoGraticule10, geoNaturalEarth1, geoPath } from "d3-geo";
 import { iso31661Alpha2ToNumeric } from "iso-3166";
 import { feature } from "topojson-client";
 import topology from "world-atlas/countries-110m.json";
+import type { CountryCount } from "../answers.ts";
 import { formatCount } from "../format.ts";
 import { Legend } from "./chart.tsx";
 import { ZoomMap } from "./zoom.tsx";

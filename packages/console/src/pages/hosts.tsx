@@ -1,6 +1,6 @@
 // hosts.tsx: shows the hosts of the group. With SQLite, there is only the current host.
 
-import type { Host } from "@inkling/server/admin-answers";
+import type { Host } from "../answers.ts";
 import { Badge, type Kind, RelativeTime } from "../components/basics.tsx";
 import { ResourceList } from "../components/resource.tsx";
 import { TwoLines } from "../components/table.tsx";

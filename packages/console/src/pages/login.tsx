@@ -1,7 +1,7 @@
 // login.tsx: exchanges an admin token for a session.
 
-import type { AdminSession } from "@inkling/server/admin-answers";
 import { useEffect, useRef } from "preact/hooks";
+import type { AdminSession } from "../answers.ts";
 import { ApiError, logIn, UserError } from "../api.ts";
 import { Problem } from "../components/basics.tsx";
 import { Field, Form, TextField, textOf } from "../components/form.tsx";

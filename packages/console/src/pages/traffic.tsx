@@ -1,8 +1,8 @@
 // traffic.tsx: shows request counts and latencies for the last hours, or for up to 30 days.
 
 import { keysOf, REPUTATION_FLAGS } from "@inkling/contract";
-import type { CountryCount, Traffic, TrafficPoint } from "@inkling/server/admin-answers";
 import { sum } from "d3-array";
+import type { CountryCount, Traffic, TrafficPoint } from "../answers.ts";
 import { call } from "../api.ts";
 import { Card } from "../components/basics.tsx";
 import { BarChart, LineChart, Meter } from "../components/chart.tsx";

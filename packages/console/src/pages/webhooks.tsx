@@ -2,8 +2,8 @@
 // the user can test, enable, rotate or remove the webhook.
 
 import { WEBHOOK_EVENT_NAMES, WEBHOOK_EVENT_ROWS } from "@inkling/contract";
-import type { Delivery, Webhook } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
+import type { Delivery, Webhook } from "../answers.ts";
 import { Badge, Card, type Kind, RelativeTime } from "../components/basics.tsx";
 import { Action } from "../components/operation.tsx";
 import { ResourceDetail, ResourceList } from "../components/resource.tsx";

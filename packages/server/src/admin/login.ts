@@ -3,8 +3,9 @@
 //
 // Source: docs/admin-api.md.
 
-import { ADMIN_PATH, ADMIN_ROLES } from "@inkling/contract";
-import { text, time } from "@inkling/operations/operation";
+import { ADMIN_PATH } from "@inkling/contract";
+import { session as sessionSchema } from "@inkling/operations/answer-schemas";
+import { text } from "@inkling/operations/operation";
 import { isAdminToken, type ValidAdminToken } from "@inkling/store/admin-token";
 import { StoreError } from "@inkling/store/error";
 import { bearerToken } from "@inkling/store/keys/bearer-token";
@@ -26,18 +27,7 @@ const loginBody = z
   })
   .meta({ id: "Login" });
 
-export const sessionAnswer = z
-  .strictObject({
-    author: text,
-    role: z.enum(ADMIN_ROLES).meta({ description: "What the request's token may do" }),
-    token_name: text.nullable().meta({ description: "Null for the root token" }),
-    expires_at: time
-      .nullable()
-      .meta({ description: "Null if the request was sent with a token instead of a cookie" }),
-  })
-  .meta({ id: "Session" });
-
-const loginAnswer = sessionAnswer
+const loginAnswer = sessionSchema
   .extend({
     secret: text.meta({ description: "Send it with the cookie, in the `Inkling-Console` header" }),
   })
@@ -57,7 +47,7 @@ export const SESSION_ROUTES: Readonly<Record<"get_session" | "log_in" | "log_out
       docs: "author and expiry of the session; name and role of its token",
     },
     handler: handler({
-      answer: sessionAnswer,
+      answer: sessionSchema,
       run: (_, { by: { author }, token, session }) => ({
         document: sessionJson(token!, author, session), // always set: this operation requires a token
       }),

@@ -9,8 +9,8 @@ import {
   type ReasonCode,
   type VisitorInput,
 } from "@inkling/contract";
-import type { AssessedVisitor } from "@inkling/server/admin-answers";
 import type { ComponentChildren } from "preact";
+import type { AssessedVisitor } from "../../answers.ts";
 import { Badge, Card, type Kind, Marked, Notice } from "../../components/basics.tsx";
 import { type Column, Table, TwoLines } from "../../components/table.tsx";
 import { isPhone } from "../../hooks.ts";

@@ -1,6 +1,6 @@
 // score-bar.tsx: draws a score as a stacked bar with what each reason adds, and with the thresholds.
 
-import type { AssessedVisitor } from "@inkling/server/admin-answers";
+import type { AssessedVisitor } from "../../answers.ts";
 
 interface ScoreBarProps {
   readonly score: number;

@@ -1,9 +1,9 @@
 // visitor-form.tsx: shows a form for one visitor, and what a ruleset decides about that visitor.
 
 import type { FactType } from "@inkling/contract";
-import type { DeclaredFacts } from "@inkling/server/admin-answers";
 import type { TargetedSubmitEvent } from "preact";
 import { useState } from "preact/hooks";
+import type { DeclaredFacts } from "../../answers.ts";
 import { ApiError, call } from "../../api.ts";
 import { Card } from "../../components/basics.tsx";
 import { Field, Select, TextField } from "../../components/form.tsx";

@@ -2,7 +2,7 @@
 // kept only in memory. In a page's address, the query would put an email address into the browser's history.
 
 import type { FactType, VisitorInput } from "@inkling/contract";
-import type { DeclaredFacts } from "@inkling/server/admin-answers";
+import type { DeclaredFacts } from "../../answers.ts";
 
 const MEMBERS = ["event", "ip", "email", "user_agent", "expected_country"] as const;
 export const DEFAULT_EVENT = "sign_up";

@@ -1,6 +1,6 @@
 // data.tsx: shows the release in use, every feed's state, the kept releases, and single feeds by their ids.
 
-import type { DataOverview, Release } from "@inkling/server/admin-answers";
+import type { DataOverview, Release } from "../../answers.ts";
 import { ApiError, call } from "../../api.ts";
 import { Card, Notice, RelativeTime } from "../../components/basics.tsx";
 import { Loaded, lazyPage } from "../../components/loaded.tsx";

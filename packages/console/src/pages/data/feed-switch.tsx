@@ -1,6 +1,6 @@
-// feed-switch.tsx: turns a feed on or off, or states why that is not possible here.
+// feed-switch.tsx: turns a feed on or off, and accepts its held copy, or states why that is not possible here.
 
-import type { Feed } from "@inkling/server/admin-answers";
+import type { Feed } from "../../answers.ts";
 import { Action } from "../../components/operation.tsx";
 import { formatCount } from "../../format.ts";
 
@@ -28,6 +28,33 @@ export function FeedSwitch({ feed, onChosen, isExplained }: FeedSwitchProps) {
       question={[`Turn ${id} ${word}?`, details, `Turn ${word}`]}
       isDanger={on}
       message={`${id} is ${word}: a build follows within seconds`}
+      done={onChosen}
+    />
+  );
+}
+
+interface AcceptProps {
+  readonly of: Feed;
+  readonly onChosen: () => void;
+}
+
+/** Uses a feed's held copy, or states how if this server does not build. */
+export function Accept({ of: { id, on, held }, onChosen }: AcceptProps) {
+  if (on === null)
+    return <small>{`To use it, run on the host that builds: inkling data update --accept ${id}`}</small>;
+  return (
+    <Action
+      route="POST data/accept"
+      input={{ feeds: [id] }}
+      text="Use the new copy"
+      label={`Use the new copy of ${id}`}
+      question={[
+        `Use the new copy of ${id}?`,
+        `It is held: ${held?.why}. Use it only if it is right.`,
+        "Use it",
+      ]}
+      isDanger
+      message={`The next build uses the new copy of ${id}; it starts within seconds`}
       done={onChosen}
     />
   );

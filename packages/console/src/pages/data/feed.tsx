@@ -1,5 +1,7 @@
 // feed.tsx: shows one feed: its state, ages, last error, licence and entries, and its claims about a value.
 
+import type { TargetedSubmitEvent } from "preact";
+import { useState } from "preact/hooks";
 import type {
   Answer,
   EmailVerdict,
@@ -8,9 +10,7 @@ import type {
   Geolocation,
   Reputation,
   UnusedFeed,
-} from "@inkling/server/admin-answers";
-import type { TargetedSubmitEvent } from "preact";
-import { useState } from "preact/hooks";
+} from "../../answers.ts";
 import { call } from "../../api.ts";
 import { Card, Definitions, ExternalLink, Linked, Notice, RelativeTime } from "../../components/basics.tsx";
 import { TextField, textOf } from "../../components/form.tsx";
@@ -20,7 +20,7 @@ import { flagName, formatCount, formatDuration, formatLabel, formatPercent } fro
 import { type PageProps, useLoad } from "../../hooks.ts";
 import { isProblem } from "../lookup/answers.ts";
 import { lookUp } from "../lookup/requests.ts";
-import { FeedSwitch } from "./feed-switch.tsx";
+import { Accept, FeedSwitch } from "./feed-switch.tsx";
 import { entriesOf, StateBadge, unusedState } from "./feeds.tsx";
 
 export function FeedPage({ rest: id, onRelease }: PageProps) {
@@ -40,7 +40,7 @@ export function FeedPage({ rest: id, onRelease }: PageProps) {
           if (feed !== undefined)
             return (
               <>
-                <Problems of={feed} />
+                <Problems of={feed} onChosen={onChosen} />
                 <Card title={[id, " ", <StateBadge key="state" of={feed} />]}>
                   <Definitions rows={[...namesOf(feed), ...factsOf(feed)]} />
                   <FeedSwitch feed={feed} onChosen={onChosen} isExplained />
@@ -111,20 +111,19 @@ const factsOf = (feed: Feed) =>
   ] as const;
 
 /** What the operator has to know or do. */
-const Problems = ({ of: { id, error, held, state, stale } }: { of: Feed }) => (
+const Problems = ({ of, onChosen }: { of: Feed; onChosen: () => void }) => (
   <>
-    {error && <Notice kind="bad">Last error: {error}</Notice>}
-    {state === "missing" && (
+    {of.error && <Notice kind="bad">Last error: {of.error}</Notice>}
+    {of.state === "missing" && (
       <Notice kind="bad">
         No copy of this feed could be loaded, so its entries do not count. <code>inkling data update</code>{" "}
         tries again.
       </Notice>
     )}
-    {stale && <Notice kind="warn">The copy in use is older than this feed allows.</Notice>}
-    {held && (
+    {of.stale && <Notice kind="warn">The copy in use is older than this feed allows.</Notice>}
+    {of.held && (
       <Notice kind="warn">
-        The new copy is held, because it looks wrong. If it is right, run{" "}
-        <code>inkling data update --accept {id}</code>
+        The new copy is held, because it looks wrong. <Accept of={of} onChosen={onChosen} />
       </Notice>
     )}
   </>

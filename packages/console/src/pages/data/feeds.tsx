@@ -1,14 +1,14 @@
 // feeds.tsx: shows every feed's state, age and size. Feeds that need attention come first. An error that several feeds
 // share is shown once.
 
-import type { Feed, UnusedFeed } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
+import type { Feed, UnusedFeed } from "../../answers.ts";
 import { Badge, Card, type Kind, Notice } from "../../components/basics.tsx";
 import { Meter, Sparkline } from "../../components/chart.tsx";
 import { Field, Select, TextField } from "../../components/form.tsx";
 import { Table, TableCard, TwoLines } from "../../components/table.tsx";
 import { formatCount, formatDuration, shortenUrls } from "../../format.ts";
-import { FeedSwitch } from "./feed-switch.tsx";
+import { Accept, FeedSwitch } from "./feed-switch.tsx";
 
 /** Number of rows to show at first. On a phone, each row is a block. */
 const FIRST_ROWS = 10;
@@ -86,7 +86,7 @@ export function FeedsCard({ feeds, onChosen }: CardProps<Feed>) {
         rowKey={({ id }) => id}
         columns={[
           ["Feed", nameOf],
-          ["State", (feed) => <StateOf of={feed} isGrouped={grouped.has(feed.id)} />],
+          ["State", (feed) => <StateOf of={feed} isGrouped={grouped.has(feed.id)} onChosen={onChosen} />],
           ["Age", ageOf],
           ["Entries", entriesOf, "number"],
           ["Change", (feed) => <FeedSwitch feed={feed} onChosen={onChosen} />],
@@ -159,8 +159,14 @@ const nameOf = ({ id, title, sets, own }: Named) => (
   </TwoLines>
 );
 
-function StateOf({ of: feed, isGrouped }: { of: Feed; isGrouped: boolean }) {
-  const { id, error, held } = feed;
+interface StateProps {
+  readonly of: Feed;
+  readonly isGrouped: boolean;
+  readonly onChosen: () => void;
+}
+
+function StateOf({ of: feed, isGrouped, onChosen }: StateProps) {
+  const { error, held } = feed;
   return (
     <>
       <StateBadge of={feed} />
@@ -170,7 +176,7 @@ function StateOf({ of: feed, isGrouped }: { of: Feed; isGrouped: boolean }) {
         </small>
       )}
       {error && isGrouped && <small>see above</small>}
-      {held && <small>{`To use the new copy, run: inkling data update --accept ${id}`}</small>}
+      {held && <Accept of={feed} onChosen={onChosen} />}
     </>
   );
 }

@@ -1,7 +1,7 @@
 // releases.tsx: shows the kept releases, and the changes between them.
 
-import type { Release, ReleaseChanges } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
+import type { Release, ReleaseChanges } from "../../answers.ts";
 import { call } from "../../api.ts";
 import { Badge, Button, RelativeTime } from "../../components/basics.tsx";
 import { Loaded } from "../../components/loaded.tsx";
@@ -104,8 +104,8 @@ function Comparison({ name }: { name: string }) {
   );
 }
 
-function linesOf({ flags = {}, disposable }: ReleaseChanges): string[] {
-  const lines = Object.entries(flags).map(([flag, { added, removed }]) => {
+function linesOf({ flags, disposable }: ReleaseChanges): string[] {
+  const lines = Object.entries(flags ?? {}).map(([flag, { added, removed }]) => {
     const ipv4 = formatChange("IPv4 addresses", added.ipv4_addresses, removed.ipv4_addresses);
     const ipv6 = formatChange("IPv6 networks", added.ipv6_networks, removed.ipv6_networks);
     return `${flagName(flag)}: ${ipv4}; ${ipv6}`;

@@ -1,7 +1,7 @@
 // update.tsx: starts an update, and follows every update until it ends.
 
-import type { Update } from "@inkling/server/admin-answers";
 import { useEffect, useState } from "preact/hooks";
+import type { Update } from "../../answers.ts";
 import { call, isAbort } from "../../api.ts";
 import { formatRelative } from "../../format.ts";
 import { notify, useAction } from "../../hooks.ts";

@@ -1,8 +1,8 @@
 // by-day.tsx: shows stored decisions by day and action, and how to turn on storing.
 
 import { ACTIONS, type Action, OUTCOMES } from "@inkling/contract";
-import type { DecisionCounts } from "@inkling/server/admin-answers";
 import { sum } from "d3-array";
+import type { DecisionCounts } from "../../answers.ts";
 import { call } from "../../api.ts";
 import { Card, Code, Definitions } from "../../components/basics.tsx";
 import { BarChart, Meter, type MeterColor } from "../../components/chart.tsx";

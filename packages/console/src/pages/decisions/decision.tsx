@@ -1,7 +1,7 @@
 // decision.tsx: shows one stored decision, the reasons for it, and how the visitor turned out.
 
 import { OUTCOMES, type Outcome } from "@inkling/contract";
-import type { Decision } from "@inkling/server/admin-answers";
+import type { Decision } from "../../answers.ts";
 import { call } from "../../api.ts";
 import { Badge, Card, Definitions, RelativeTime } from "../../components/basics.tsx";
 import { ResourceDetail } from "../../components/resource.tsx";

@@ -2,8 +2,8 @@
 // deletes them. Shows a single decision if the page's address has an id.
 
 import { OUTCOMES, type Outcome } from "@inkling/contract";
-import type { Decision } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
+import type { Decision } from "../../answers.ts";
 import { call } from "../../api.ts";
 import { Badge, RelativeTime } from "../../components/basics.tsx";
 import type { BulkAction } from "../../components/bulk.tsx";

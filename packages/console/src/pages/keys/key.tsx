@@ -1,6 +1,6 @@
 // key.tsx: shows one key with its usage and limits, and changes, rotates or revokes it.
 
-import type { UsedKey } from "@inkling/server/admin-answers";
+import type { UsedKey } from "../../answers.ts";
 import { Card, RelativeTime } from "../../components/basics.tsx";
 import { Action, type FieldText, OperationForm } from "../../components/operation.tsx";
 import { ResourceDetail, Value } from "../../components/resource.tsx";

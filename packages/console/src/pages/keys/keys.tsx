@@ -1,7 +1,7 @@
 // keys.tsx: lists all API keys, with a form for a new key. Shows a single key if the page's address has an id.
 
-import type { ListedKey } from "@inkling/server/admin-answers";
 import { sum } from "d3-array";
+import type { ListedKey } from "../../answers.ts";
 import { call } from "../../api.ts";
 import { ResourceList } from "../../components/resource.tsx";
 import { TwoLines } from "../../components/table.tsx";

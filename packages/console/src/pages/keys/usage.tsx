@@ -1,8 +1,8 @@
 // usage.tsx: shows a key's lookups and refusals of the last 30 days.
 
 import { REPUTATION_FLAGS, recordOf, SCOPES as SCOPE_NAMES } from "@inkling/contract";
-import type { Refusals, Usage, UsagePoint } from "@inkling/server/admin-answers";
 import { sum } from "d3-array";
+import type { Refusals, Usage, UsagePoint } from "../../answers.ts";
 import { call } from "../../api.ts";
 import { Definitions } from "../../components/basics.tsx";
 import { BarChart, Meter, type MeterColor } from "../../components/chart.tsx";

@@ -1,14 +1,7 @@
 // address.tsx: shows everything about one IP address: location, reputation and evidence.
 
 import { FLAG_ROWS, REPUTATION_FLAGS } from "@inkling/contract";
-import type {
-  Flag,
-  Geolocation,
-  IpAnswer,
-  Override,
-  Reputation,
-  ValueProblem,
-} from "@inkling/server/admin-answers";
+import type { Flag, Geolocation, IpAnswer, Override, Reputation, ValueProblem } from "../../answers.ts";
 import { Badge, Card, Definitions } from "../../components/basics.tsx";
 import { LazyMap } from "../../components/loaded.tsx";
 import { countryName, flagName } from "../../format.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Answer, SystemAnswer } from "@inkling/server/admin-answers";
+import type { Answer, SystemAnswer } from "../../answers.ts";
 import { verdictOf } from "./answers.ts";
 import { csvOf } from "./csv.ts";
 

@@ -9,7 +9,7 @@ import type {
   Reputation,
   SystemAnswer,
   ValueProblem,
-} from "@inkling/server/admin-answers";
+} from "../../answers.ts";
 import { countryName, flagName, formatPercent } from "../../format.ts";
 
 export const isProblem = (answer: object): answer is ValueProblem => "code" in answer;

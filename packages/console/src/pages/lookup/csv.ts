@@ -6,7 +6,7 @@
 // a leading apostrophe.
 
 import { REPUTATION_FLAGS } from "@inkling/contract";
-import type { Answer } from "@inkling/server/admin-answers";
+import type { Answer } from "../../answers.ts";
 import { isProblem, isUnknown, NOT_READABLE, suggestionOf, summariesOf } from "./answers.ts";
 
 type Cell = string | number | boolean | undefined;

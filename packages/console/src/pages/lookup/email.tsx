@@ -1,6 +1,6 @@
 // email.tsx: shows everything about one email address, or about a domain and all its addresses.
 
-import type { EmailAnswer, EmailVerdict } from "@inkling/server/admin-answers";
+import type { EmailAnswer, EmailVerdict } from "../../answers.ts";
 import { Card, Definitions, Notice } from "../../components/basics.tsx";
 import { isProblem, suggestionOf } from "./answers.ts";
 import { ApiRequest, EvidenceCard, ValueProblemCard } from "./evidence.tsx";

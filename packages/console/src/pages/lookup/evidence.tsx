@@ -1,14 +1,8 @@
 // evidence.tsx: shows the details behind every verdict: the evidence, the same lookup through the public API, or a
 // problem.
 
-import type {
-  EmailVerdict,
-  Evidence,
-  Geolocation,
-  Reputation,
-  ValueProblem,
-} from "@inkling/server/admin-answers";
 import type { ComponentChildren } from "preact";
+import type { EmailVerdict, Evidence, Geolocation, Reputation, ValueProblem } from "../../answers.ts";
 import { Button, Card, Code, CopyButton, RelativeTime } from "../../components/basics.tsx";
 import { Table, TwoLines } from "../../components/table.tsx";
 import { flagName, formatLabel } from "../../format.ts";

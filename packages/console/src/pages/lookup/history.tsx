@@ -1,7 +1,7 @@
 // history.tsx: shows every kept release's answer about a value, and thus when the answer changed.
 
-import type { Answer, History } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
+import type { Answer, History } from "../../answers.ts";
 import { call } from "../../api.ts";
 import { Badge, Button, Card, RelativeTime } from "../../components/basics.tsx";
 import { Table, TwoLines } from "../../components/table.tsx";

@@ -1,8 +1,8 @@
 // lookup.tsx: shows a field for any text, and finds addresses, networks, AS numbers, email addresses and domains in the
 // text.
 
-import type { Answer } from "@inkling/server/admin-answers";
 import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Answer } from "../../answers.ts";
 import { ApiError } from "../../api.ts";
 import { Card } from "../../components/basics.tsx";
 import { Field } from "../../components/form.tsx";

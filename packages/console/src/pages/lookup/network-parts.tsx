@@ -1,9 +1,9 @@
 // network-parts.tsx: cards that are used for both networks and autonomous systems.
 
 import { FLAG_ROWS, REPUTATION_FLAGS } from "@inkling/contract";
-import type { NetworkSummary } from "@inkling/server/admin-answers";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import type { NetworkSummary } from "../../answers.ts";
 import { Badge, Button, Card, Definitions, Notice } from "../../components/basics.tsx";
 import { Meter } from "../../components/chart.tsx";
 import { Table } from "../../components/table.tsx";

@@ -1,7 +1,7 @@
 // network.tsx: shows a whole network: its flagged share and the feeds behind it, its owner, its location, and its
 // parts.
 
-import type { NetworkAnswer, NetworkSummary } from "@inkling/server/admin-answers";
+import type { NetworkAnswer, NetworkSummary } from "../../answers.ts";
 import { Card } from "../../components/basics.tsx";
 import { isProblem } from "./answers.ts";
 import { Copies, ValueProblemCard } from "./evidence.tsx";

@@ -2,8 +2,8 @@
 // none of them.
 
 import { isReputationFlag, REPUTATION_FLAGS } from "@inkling/contract";
-import type { Answer } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
+import type { Answer } from "../../answers.ts";
 import { UserError } from "../../api.ts";
 import { Button } from "../../components/basics.tsx";
 import { Dialog } from "../../components/dialog.tsx";

@@ -1,6 +1,6 @@
 // overrides.tsx: the overrides that apply to a value that was looked up, and a button that adds one.
 
-import type { Override } from "@inkling/server/admin-answers";
+import type { Override } from "../../answers.ts";
 import { Badge, Card } from "../../components/basics.tsx";
 import { Action } from "../../components/operation.tsx";
 import { Table } from "../../components/table.tsx";

@@ -1,6 +1,6 @@
 // requests.ts: sends requests about values to the admin API.
 
-import type { Answer, Lookup } from "@inkling/server/admin-answers";
+import type { Answer, Lookup } from "../../answers.ts";
 import { call } from "../../api.ts";
 
 /** Maximum number of values in one request that the admin API accepts. */

@@ -1,7 +1,7 @@
 // results.tsx: shows several answers as a table that can be filtered, sorted and saved.
 
-import type { Answer } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
+import type { Answer } from "../../answers.ts";
 import { Badge, Button, Card } from "../../components/basics.tsx";
 import { RowChoice } from "../../components/bulk.tsx";
 import { Field, Select, TextField } from "../../components/form.tsx";

@@ -1,7 +1,7 @@
 // search.ts: holds what the Lookup page looks up, and the last list with its answers. The list is kept only in memory.
 // In a page's address, a list would put pasted text into the browser's history.
 
-import type { AdminSession, Lookup } from "@inkling/server/admin-answers";
+import type { AdminSession, Lookup } from "../../answers.ts";
 import { type Found, findTyped } from "./find-values.ts";
 import { lookUp } from "./requests.ts";
 

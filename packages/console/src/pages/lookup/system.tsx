@@ -1,7 +1,7 @@
 // system.tsx: shows facts about an autonomous system: its networks in each address family, their flagged share, the
 // feeds behind that share, and the networks' locations.
 
-import type { NetworkSummary, SystemAnswer } from "@inkling/server/admin-answers";
+import type { NetworkSummary, SystemAnswer } from "../../answers.ts";
 import { Card } from "../../components/basics.tsx";
 import { formatCount } from "../../format.ts";
 import { FAMILIES, type Family } from "./answers.ts";

@@ -1,7 +1,7 @@
 // files.tsx: exports all overrides as a file, and imports overrides: all or none.
 
 import type { Api } from "@inkling/operations";
-import type { Imported } from "@inkling/server/admin-answers";
+import type { Imported } from "../../answers.ts";
 import { ApiError, call, UserError } from "../../api.ts";
 import { Button, Card } from "../../components/basics.tsx";
 import { Field, Form } from "../../components/form.tsx";

@@ -1,7 +1,7 @@
 // override-columns.tsx: shows an override as a table row with its verdict, author, reason, and expiry or state, and
 // with buttons that change or remove the override.
 
-import type { Override } from "@inkling/server/admin-answers";
+import type { Override } from "../../answers.ts";
 import { Badge, Expiry, RelativeTime } from "../../components/basics.tsx";
 import { Action } from "../../components/operation.tsx";
 import { type Column, TwoLines } from "../../components/table.tsx";

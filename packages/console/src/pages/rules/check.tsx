@@ -1,6 +1,6 @@
 // check.tsx: shows a draft's mistakes, or the results of its examples.
 
-import type { RulesetCheck } from "@inkling/server/admin-answers";
+import type { RulesetCheck } from "../../answers.ts";
 import { Badge } from "../../components/basics.tsx";
 import type { Mistake } from "./editor.tsx";
 

@@ -3,7 +3,7 @@
 
 import type { Completion } from "@codemirror/autocomplete";
 import { ACTIONS, FACT_NAMES, FACT_ROWS } from "@inkling/contract";
-import type { DeclaredFacts } from "@inkling/server/admin-answers";
+import type { DeclaredFacts } from "../../answers.ts";
 
 /** Names with a fixed set of values. */
 const VALUES: ReadonlyMap<string, readonly string[]> = new Map([

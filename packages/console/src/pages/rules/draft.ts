@@ -2,8 +2,8 @@
 // same tab.
 
 import { STARTER_RULESET } from "@inkling/contract";
-import type { Ruleset } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
+import type { Ruleset } from "../../answers.ts";
 
 const KEY = "inkling-console-ruleset";
 

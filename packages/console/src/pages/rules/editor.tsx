@@ -9,10 +9,10 @@ import { toml } from "@codemirror/legacy-modes/mode/toml";
 import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import type { Text } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
-import type { DeclaredFacts, RulesetCheck } from "@inkling/server/admin-answers";
 import { tags } from "@lezer/highlight";
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import type { DeclaredFacts, RulesetCheck } from "../../answers.ts";
 import { completionsAt } from "./completion.ts";
 
 export type Mistake = RulesetCheck["mistakes"][number];

@@ -1,6 +1,6 @@
 // publish.tsx: shows what a draft changes, and publishes it after showing its effect.
 
-import type { Ruleset } from "@inkling/server/admin-answers";
+import type { Ruleset } from "../../answers.ts";
 import { ApiError } from "../../api.ts";
 import { Card, Notice } from "../../components/basics.tsx";
 import { Action } from "../../components/operation.tsx";

@@ -1,7 +1,7 @@
 // replay.tsx: shows how a draft would have changed stored decisions, by action and by rule.
 
-import type { Replayed } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
+import type { Replayed } from "../../answers.ts";
 import { call } from "../../api.ts";
 import { Badge, Button, Card, Notice, RelativeTime } from "../../components/basics.tsx";
 import { Loaded } from "../../components/loaded.tsx";

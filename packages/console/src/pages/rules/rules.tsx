@@ -3,8 +3,8 @@
 
 import type { EditorView } from "@codemirror/view";
 import { STARTER_RULESET } from "@inkling/contract";
-import type { Ruleset, RulesetCheck } from "@inkling/server/admin-answers";
 import { useRef, useState } from "preact/hooks";
+import type { Ruleset, RulesetCheck } from "../../answers.ts";
 import { call } from "../../api.ts";
 import { Button, Card } from "../../components/basics.tsx";
 import { Dialog } from "../../components/dialog.tsx";

@@ -1,9 +1,7 @@
-// answers.ts: types of the admin API's answers, inferred from the schemas of its operations. The console imports them.
+// answers.ts: names types of the admin API's answers, inferred from the schemas of its operations.
 
 import type { Api } from "@inkling/operations";
-import type { valueProblem } from "@inkling/operations/answer-schemas";
-import type { z } from "zod";
-import type { sessionAnswer } from "./login.ts";
+import type { ValueProblem } from "@inkling/operations/answer-schemas";
 
 export type {
   EmailVerdict,
@@ -12,8 +10,7 @@ export type {
   Reputation,
   ReputationFlag as Flag,
 } from "@inkling/contract";
-/** The problem that replaces an answer if the lookup failed. */
-export type ValueProblem = z.output<typeof valueProblem>;
+export type { AdminSession, ValueProblem } from "@inkling/operations/answer-schemas";
 export type Lookup = Api["POST lookup"]["output"];
 export type Answer = Lookup["answers"][number];
 export type EmailAnswer = Extract<Answer, { email: unknown }>;
@@ -37,8 +34,6 @@ export type ListedKey = Api["GET keys"]["output"]["keys"][number];
 export type Usage = Api["GET keys/{id}/usage"]["output"];
 export type UsagePoint = Usage["usage"][number];
 export type Refusals = UsagePoint["refused"];
-
-export type AdminSession = z.output<typeof sessionAnswer>;
 
 export type Override = Api["GET overrides/{id}"]["output"];
 export type Imported = Api["POST overrides/import"]["output"];
