@@ -795,8 +795,12 @@ describe("the admin API", () => {
     expect(Object.keys(CHANGES).sort()).toEqual([...audited].sort());
   });
 
-  describe.each(["api", "console"])("source %s", (source) => {
-    test.each(CHANGED)("%s leaves one entry", async (id, prepare) => {
+  // One function derives the author and the source of every request, so two operations are enough for the console.
+  describe.each([
+    ["api", CHANGED],
+    ["console", CHANGED.slice(0, 2)],
+  ] as const)("source %s", (source, changed) => {
+    test.each(changed)("%s leaves one entry", async (id, prepare) => {
       const host = new Host();
       const [current] = host.releases();
       let isRequested = false;
