@@ -47,7 +47,7 @@ describe.if(isLinux)("a start that fails reports why", () => {
       "a thread that throws once it runs",
       onStart("setTimeout(() => { throw new Error('odd timer'); }, 50)"),
       1,
-      /"event":"uncaught-error".*odd timer[\s\S]*^inkling: worker 0 ended/m,
+      /odd timer[\s\S]*^inkling: worker 0 ended|^inkling: worker 0 ended: .*odd timer/m,
     ],
   ];
   test.each(rows)("%s", async (_, env, code, message) => {
