@@ -33,7 +33,7 @@ export const METRICS = {
   inkling_ready: {
     type: "gauge",
     labels: [],
-    help: "1 if `GET /readyz` returns 200, 0 if it returns 503 or no process answers.",
+    help: "1 if `GET /readyz` returns 200, 0 if it returns 503 or no thread answers.",
   },
   inkling_release_info: {
     type: "gauge",

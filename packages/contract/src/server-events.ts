@@ -76,7 +76,7 @@ export const SERVER_EVENTS = {
   "uncaught-error": {
     about: "server",
     levels: ["error"],
-    help: "A bug stopped the process, which exits with code 1.",
+    help: "A bug ended the `worker`, which the server replaces, or the server, which exits with code 1.",
   },
   "usage-not-stored": {
     about: "server",

@@ -1,4 +1,4 @@
-// Tests what a process that answers does if the release that the primary names does not open.
+// Tests what a thread that answers requests does if the release that the primary names does not open.
 
 import { expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";

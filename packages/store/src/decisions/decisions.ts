@@ -1,4 +1,4 @@
-// decisions.ts: defines how a process that answers requests stores and labels decisions. The primary uses the recorder.
+// decisions.ts: defines how a thread that answers requests stores and labels decisions. The primary uses the recorder.
 // A worker uses the collector, which passes everything on to the primary.
 
 import type { DecisionAnswer, Outcome } from "@inkling/contract";
