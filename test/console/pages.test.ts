@@ -1068,12 +1068,12 @@ describe("overrides", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Expires").selectOption("30");
     await dialog.getByRole("button", { name: "Save" }).click();
-    await waitForMessage(page, "Override changed.");
+    const row = page.getByRole("table", { name: "Active overrides" }).getByRole("row").nth(1);
+    await row.filter({ hasText: "in 30 days" }).waitFor(); // the form shows what the list has loaded
     await button("Edit the override for 192.88.11.1").click();
     expect(await dialog.getByLabel("Reason").inputValue()).toBe("a typo");
     await dialog.getByLabel("Reason").fill("a partner");
     await dialog.getByRole("button", { name: "Save" }).click();
-    const row = page.getByRole("table", { name: "Active overrides" }).getByRole("row").nth(1);
     await row.filter({ hasText: "a partner" }).waitFor();
     expect(await row.innerText()).toContain("in 30 days");
     await confirm(page, "Remove the override for 192.88.11.1", "Remove");

@@ -6,7 +6,7 @@ import { type MemberSchema, memberSchema, membersOf, RESOURCES } from "./index.t
 /** The role that an operation needs, and the members of its input that are not in the path. */
 interface FormSchema {
   readonly role: AdminRole;
-  readonly members: Readonly<Record<string, MemberSchema & { readonly required: boolean }>>;
+  readonly members: Readonly<Record<string, MemberSchema & { readonly required?: boolean }>>;
 }
 export type FormSchemas = Readonly<Record<string, FormSchema>>;
 
@@ -20,7 +20,7 @@ export const formSchemas = (): FormSchemas =>
         members: Object.fromEntries(
           membersOf(row).map(([name, schema]) => [
             name,
-            { ...memberSchema(schema), required: !schema.safeParse(undefined).success },
+            { ...memberSchema(schema), ...(!schema.safeParse(undefined).success && { required: true }) },
           ]),
         ),
       },
