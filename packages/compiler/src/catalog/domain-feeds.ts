@@ -215,6 +215,18 @@ export const DOMAIN_FEEDS: readonly Feed[] = [
     maxBytes: 4 * MIB,
   },
   {
+    ...POPULAR,
+    id: "organisations",
+    format: "organisation-websites",
+    title: "name-suggestion-index: websites of organisations and brands",
+    homepage: "https://github.com/osmlab/name-suggestion-index",
+    urls: fixed("https://cdn.jsdelivr.net/npm/name-suggestion-index@latest/dist/wikidata/wikidata.min.json"),
+    licence: "BSD-3-Clause",
+    attribution: "name-suggestion-index, Copyright 2026, name-suggestion-index contributors",
+    entries: { least: 9_000, most: 300_000 },
+    maxBytes: 64 * MIB,
+  },
+  {
     ...OUR_DOMAINS,
     id: "shared-domains",
     sets: "shared",

@@ -31,6 +31,8 @@ export const EXTENSIONS = {
   "github-meta": "json",
   "misp-json": "json", // a warning list of networks
   "misp-domains": "json", // a warning list of domains
+  "ranked-domains": "csv", // Tranco: rows of rank,domain
+  "organisation-websites": "json", // name-suggestion-index: wikidata.<id>.officialWebsites[]
   "exit-networks": "csv", // Inkling's own: rows of network,operator,source
   "json-networks": "json", // any document; a path names the networks
   "json-domains": "json", // any document; a path names the domains

@@ -7,7 +7,7 @@
 // were available.
 
 import type { Credentials, Feed, PublisherRequest } from "./feed.ts";
-import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB } from "./feed-limits.ts";
+import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB, WEEK } from "./feed-limits.ts";
 
 export const NO_LICENCE = "none stated";
 const OWN_RISK = "The publisher states no licence: check whether you may use the list.";
@@ -351,6 +351,26 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     entries: { least: 50, most: 100_000 },
     maxBytes: 16 * MIB,
     optIn: { why: "noisy", terms: `${OWN_RISK} It ${ORDINARY_PEOPLE}` },
+  },
+  {
+    id: "tranco-1m",
+    sets: "popular",
+    format: "ranked-domains",
+    title: "Tranco: the million most popular sites, with their ranks",
+    homepage: "https://tranco-list.eu/",
+    urls: fixed("https://tranco-list.eu/top-1m.csv.zip"),
+    licence: NO_LICENCE,
+    cadenceHours: WEEK,
+    age: AGE.allowList,
+    change: 0.5,
+    // Tranco combines several rankings, including Cloudflare's.
+    lineage: ["cloudflare-top-100k", "tranco-10k"],
+    entries: { least: 300_000, most: 2_000_000 },
+    maxBytes: 64 * MIB,
+    optIn: {
+      why: "licence",
+      terms: `${OWN_RISK} It combines rankings, some of them for non-commercial use only.`,
+    },
   },
   {
     ...ANYCAST,

@@ -18,6 +18,7 @@ import {
   parseMispJson,
   parseMonosans,
   parseOnionoo,
+  parseOrganisations,
   parsePrefixJson,
   parseQuotedDomains,
   parseSignedJson,
@@ -27,6 +28,7 @@ import {
   parseFakefilterText,
   parseIpLines,
   parseProxyLines,
+  parseRankedDomains,
   parseSpamhaus,
 } from "./line-formats.ts";
 import { parseExitNetworks, parseRelayDomains } from "./own-lists.ts";
@@ -76,6 +78,8 @@ const DOMAIN_PARSERS: { readonly [F in Format]?: Parse<ParsedDomains> } = {
   "fakefilter-text": parseFakefilterText,
   "fakefilter-json": parseFakefilterJson,
   "misp-domains": parseMispDomains,
+  "ranked-domains": parseRankedDomains,
+  "organisation-websites": parseOrganisations,
   "relay-domains": parseRelayDomains,
 };
 

@@ -40,6 +40,19 @@ export function parseQuotedDomains(body: Uint8Array) {
   return parseDomainJson(new TextEncoder().encode(text.slice(start, end + 2)));
 }
 
+/** The official websites that Wikidata has for each organisation. */
+export const parseOrganisations = jsonParser(
+  DomainList,
+  z.object({ wikidata: z.record(z.string(), z.object({ officialWebsites: texts.optional() })) }),
+  ({ wikidata }, list) => {
+    for (const [index, { officialWebsites = [] }] of Object.values(wikidata).entries()) {
+      for (const url of officialWebsites)
+        list.add(index + 1, URL.canParse(url) ? new URL(url).hostname.replace(/^www\./, "") : "");
+    }
+    return undefined;
+  },
+);
+
 /** Lists of crawlers, in the format of Google and Microsoft. */
 export const parsePrefixJson = jsonParser(
   NetworkList,

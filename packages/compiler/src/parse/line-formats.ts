@@ -27,6 +27,15 @@ function entryReader(comment: RegExp): ReadLine {
 export const parseIpLines = lineParser(NetworkList, () => entryReader(/[#;]/));
 export const parseDomainLines = lineParser(DomainList, () => entryReader(/#/));
 
+/** The service of each domain is its rank. */
+export const parseRankedDomains = lineParser(DomainList, () => (line, number, list) => {
+  const comma = line.indexOf(",");
+  const rank = line.slice(0, Math.max(comma, 0));
+  if (/^[1-9][0-9]{0,6}$/.test(rank)) list.add(number, line.slice(comma + 1), rank);
+  else list.tally.fail(number, "does not begin with a rank");
+  return undefined;
+});
+
 const PROXY = /^(?:[a-z0-9]+:\/\/)?(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+)):([0-9]{1,5})$/;
 
 export const parseProxyLines = lineParser(NetworkList, () => (line, number, list) => {

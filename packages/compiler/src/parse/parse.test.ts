@@ -309,6 +309,8 @@ describe("samples of each domain feed", () => {
         { "popular.example": "", "xn--bcher-kva.example": "" },
         "2026-08-01T00:00:00.000Z",
       ],
+      ["organisations.json", "organisation-websites", { "popular.example": "", "xn--bcher-kva.example": "" }],
+      ["tranco-1m.csv", "ranked-domains", { "popular.example": "1", "xn--bcher-kva.example": "200000" }],
       ["shared-domains.csv", "relay-domains", { "shared.example": "Example Dynamic DNS" }],
       [
         "relay-domains.csv",

@@ -12,6 +12,7 @@ import { suggestDomain } from "@inkling/engine";
 import type { DomainClaims } from "../catalog/claims.ts";
 import {
   POPULAR_PARENT_WEIGHT,
+  popularWeight,
   RESERVED_ENDING_WEIGHT,
   TYPING_ERROR_WEIGHT,
   weightOf,
@@ -44,7 +45,7 @@ export class DomainDoubts {
     for (const { feed, lineage, domains } of this.popular) {
       const name = path.find((name) => domains.has(name));
       if (name === undefined) continue;
-      const weight = name === path[0] ? weightOf(feed) : POPULAR_PARENT_WEIGHT;
+      const weight = name === path[0] ? popularWeight(feed, domains.get(name)) : POPULAR_PARENT_WEIGHT;
       doubts.push({ feed, lineage, weight, label: "popular", name });
     }
     const ofName = this.nameDoubt(path.at(-1));

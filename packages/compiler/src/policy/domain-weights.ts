@@ -20,7 +20,17 @@ export const WEIGHTS: Readonly<Record<string, number>> = {
   // Popular domains weigh more than one reviewed list, but less than two, because disposable services are also popular.
   "cloudflare-top-100k": 3,
   "tranco-10k": 3,
+  "tranco-1m": 3,
+  organisations: 3,
 };
+
+/** Domains with a higher rank number weigh less than other popular domains, as much as a reviewed list. */
+const POPULAR_RANK = 100_000;
+const UNPOPULAR_WEIGHT = 2;
+
+/** @param rank the rank that the list states, or "" */
+export const popularWeight = (feed: string, rank = ""): number =>
+  Number(rank) > POPULAR_RANK ? UNPOPULAR_WEIGHT : weightOf(feed);
 
 /**
  * The weight of independent evidence that makes a domain disposable if nothing counts against the domain. One list that

@@ -173,6 +173,15 @@ describe("judgeDomains", () => {
       },
     },
     {
+      name: "popularity by rank: beyond the first 100,000, a vote against a reviewed list is even",
+      claims: [
+        listed(REVIEWED, "first.com", "last.com", "both.com"),
+        listed("own-list", "first.com", "both.com"),
+        claim("tranco-1m", "popular", { "first.com": "100000", "last.com": "100001", "both.com": "100001" }),
+      ],
+      expected: { "both.com": ["both.com"] },
+    },
+    {
       name: "popularity of a parent against a copied list alone",
       claims: [listed(COPIED, "a.big.com"), listed(REVIEWED, "b.big.com"), popular("big.com")],
       expected: { "b.big.com": ["b.big.com"] },
