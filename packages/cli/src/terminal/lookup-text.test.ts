@@ -191,7 +191,10 @@ ${said({ is_proxy: "unknown: no list is loaded" })}`,
       withEvidence: true,
       body: { ...CLEAN, is_proxy: true },
       evidence: [
-        { ...sets("vpn-list", "is_proxy"), network: "192.0.2.0/24", fetched_at: "2026-01-01T00:00:00Z" },
+        {
+          ...sets("vpn-list", "is_proxy"),
+          ...{ network: "192.0.2.0/24", fetched_at: "2026-01-01T00:00:00Z", provider: "NordVPN" },
+        },
         {
           feed: "old",
           label: "attacker",
@@ -206,7 +209,7 @@ ${said({ is_proxy: "yes: vpn-list" })}
   also          attacker (old): too old
 
 Evidence
-  vpn-list  vpn       sets is_proxy  192.0.2.0/24  fetched 2 days ago
+  vpn-list  vpn       sets is_proxy  192.0.2.0/24  fetched 2 days ago    NordVPN
   old       attacker  no effect                    published 1 hour ago  too old`,
   ],
 ];

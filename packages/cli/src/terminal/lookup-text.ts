@@ -242,7 +242,7 @@ function evidenceTable({ answer, now, style }: LookupResult): string {
   const { evidence } = answer;
   if (evidence.length === 0) return "Evidence: none.";
   const rows = evidence.map((entry) => {
-    const { feed, label, effect, flags, members, network, domain, mail_host, why } = entry;
+    const { feed, label, effect, flags, members, network, domain, mail_host, provider, why } = entry;
     const seconds = feedAgeSeconds(entry, now);
     const verb = entry.published_at === undefined ? "fetched" : "published";
     return [
@@ -253,7 +253,7 @@ function evidenceTable({ answer, now, style }: LookupResult): string {
         : `${effect} ${listed([...(flags ?? []), ...(members ?? [])])}`.trimEnd(),
       network ?? domain ?? mail_host ?? "",
       seconds === undefined ? "" : `${verb} ${formatAgo(seconds * 1000)}`,
-      why ?? "",
+      [provider, why].filter((text) => text !== undefined).join(": "),
     ];
   });
   const truncated = answer.evidence_truncated === true ? "\n  and more evidence that is not shown" : "";

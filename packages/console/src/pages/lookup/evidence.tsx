@@ -18,8 +18,9 @@ export const ValueProblemCard = ({ value, problem }: { value: string; problem: V
 
 const EFFECTS: Readonly<Record<string, string>> = { fills: "fills in", label: "label only" };
 
-function effectOf({ effect, flags = [], members = [], weight, did_you_mean, why }: Evidence) {
+function effectOf({ effect, flags = [], members = [], weight, did_you_mean, provider, why }: Evidence) {
   const what = [...flags.map(flagName), ...members].join(", ");
+  const rule = [provider, why].filter(Boolean).join(": ");
   const isPlace = effect === "sets" && what === "";
   const text = [
     EFFECTS[effect] ?? effect,
@@ -27,7 +28,7 @@ function effectOf({ effect, flags = [], members = [], weight, did_you_mean, why 
     weight !== undefined && `(weight ${weight})`,
   ];
   return (
-    <TwoLines below={did_you_mean ? `did they mean ${did_you_mean}?` : why?.replaceAll("_", " ")}>
+    <TwoLines below={did_you_mean ? `did they mean ${did_you_mean}?` : rule.replaceAll("_", " ")}>
       {text.filter(Boolean).join(" ")}
     </TwoLines>
   );
