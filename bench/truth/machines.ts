@@ -25,7 +25,8 @@ export function measureMachines({ mode, release }: Build): TruthRow[] {
     release.manifest.feeds.filter(({ state }) => state === "loaded").map(({ id }) => id),
   );
   const feeds = new Set(CRAWLERS.flatMap(({ operator, feed }) => (feed && loaded.has(feed) ? operator : [])));
-  const known = OPERATORS.filter((name) => feeds.has(name));
+  const listed = operatorsIn("ipverse-crawlers");
+  const known = OPERATORS.filter((name) => feeds.has(name) || (mode === "mirror" && listed.has(name)));
   const rows: TruthRow[] = [
     {
       measure: "operators whose crawler is known",
@@ -68,6 +69,14 @@ export function measureMachines({ mode, release }: Build): TruthRow[] {
         },
   );
   return [...rows, exitRow({ mode, release })];
+}
+
+/** Returns the operators whose crawlers' own networks are in the mirror's list of bots. */
+function operatorsIn(id: string): Set<string | undefined> {
+  const path = join(MIRROR, `${id}.json`);
+  if (!existsSync(path)) return new Set();
+  const { groups = [] } = parseNetworks("ipverse-bots", readFileSync(path));
+  return new Set(groups.filter(({ isDoubtful }) => !isDoubtful).map(({ operator }) => operator));
 }
 
 /**

@@ -153,7 +153,7 @@ export interface Network {
   readonly asn?: number;
   /** The autonomous system's name. */
   readonly organization?: string;
-  /** `hosting`, `isp`, `mobile`, `education`, `government` or `business` (how it is decided). `unknown` if no rule applies or rules disagree: 10 % of announced IPv4, 30 % of IPv6. */
+  /** `hosting`, `isp`, `mobile`, `education`, `government` or `business` (how it is decided). `unknown` if no rule applies or rules disagree: 11 % of announced IPv4, 35 % of IPv6. */
   readonly kind: Open<"hosting" | "isp" | "mobile" | "education" | "government" | "business" | "unknown">;
   /** True if the operator declares that many people share one address. */
   readonly shared: boolean;

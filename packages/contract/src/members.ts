@@ -205,7 +205,7 @@ export const NETWORK = {
     kind: {
       type: "text",
       values: NETWORK_KINDS,
-      docs: "`hosting`, `isp`, `mobile`, `education`, `government` or `business` ([how it is decided](policy.md#kind-of-a-network)). `unknown` if no rule applies or rules disagree: 10 % of announced IPv4, 30 % of IPv6",
+      docs: "`hosting`, `isp`, `mobile`, `education`, `government` or `business` ([how it is decided](policy.md#kind-of-a-network)). `unknown` if no rule applies or rules disagree: 11 % of announced IPv4, 35 % of IPv6",
     },
     shared: {
       type: "boolean",
