@@ -16,7 +16,6 @@ const CPU = "CPU per request";
 const SLOWEST = "99.9 % of answers at half of capacity, within";
 const BATCH_RATE = "lookups per second of server CPU";
 const ENRICH = "enrich, a column of random IPv4";
-const FULL_BUILD = "full build, from seeds|inkling";
 const STARTED = "exec to first answer";
 const SIZES = "sizes of segments";
 const KINDS = ["geo", "reputation", "email", "network"];
@@ -88,20 +87,13 @@ function speed(recorded: Recorded): string {
       ],
       ["CPU time of a geolocation over HTTP", overHttp(CPU), toNginx(CPU)],
       ["99.9 % of answers, at half of capacity, within", overHttp(SLOWEST), toNginx(SLOWEST)],
-      ["lookups in a batch, by CPU time", middle(`batch, geolocate NDJSON|inkling|${BATCH_RATE}`), ""],
-      ["rows that `enrich` processes", middle(`${ENRICH}|inkling|rows a second`), ""],
-      [
-        "time until the executable's first answer",
-        middle(`start with a release|inkling serve, the executable|${STARTED}`),
-        "",
-      ],
-      ["full build from seeds", middle(`${FULL_BUILD}|from start to end of the command`), ""],
-      ["peak memory of a full build", middle(`${FULL_BUILD}|peak memory`), ""],
     ],
   );
-  const measured = commits(recorded, "engine", ["http", "batch", "enrich", "start", "build"]);
+  const measured = commits(recorded, "engine", ["http"]);
   return [
     table,
+    "",
+    "![Server CPU time for one lookup over HTTP, beside nginx](bench/plots/cpu.svg)",
     "",
     `These are medians at commit ${measured}, on ${machineOf(recorded, "engine")}, which are shared.`,
     "libmaxminddb reads all fields. nginx checks a key and returns the same members.",
