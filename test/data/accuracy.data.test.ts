@@ -5,6 +5,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { IpSegment, parseIp } from "@inkling/engine";
+import { publicIpv4 } from "../../bench/lib/random.ts";
 import { distanceKm } from "../../packages/compiler/src/place/place.ts";
 import { MIRROR, mirrorRelease } from "../harness/data-folders.ts";
 
@@ -79,5 +80,38 @@ describe("addresses that GeoLite2 has located", () => {
       expect(docs).toContain(row);
     }
     expect(docs).toContain(`${all.length - stated.length} of the ${all.length}`);
+  });
+});
+
+describe("the city", () => {
+  const cityOf = (segment: IpSegment, address: string) => {
+    const bytes = segment.lookup(parseIp(address)!);
+    return bytes && JSON.parse(new TextDecoder().decode(bytes));
+  };
+
+  test.each([
+    ["98.0.0.1", undefined], // in DB-IP, "New York" stands for ten million addresses of American ISPs
+    ["107.77.1.1", undefined],
+    ["73.4.5.6", "Canton"],
+    ["108.6.5.4", "New York"], // Verizon's geofeed
+    ["208.54.137.250", "Seattle"], // T-Mobile's
+    ["8.8.8.8", undefined],
+  ])("%s: %p", async (address, city) => {
+    expect(cityOf(await geoSegment(), address)?.city.name).toBe(city);
+  });
+
+  test("is named for more than half of all addresses, and hardly ever with a large radius", async () => {
+    const segment = await geoSegment();
+    const counts = { all: 0, named: 0, vague: 0 };
+    for (const text of publicIpv4(20_000)) {
+      const answer = cityOf(segment, text);
+      counts.all++;
+      if (answer?.city.name === undefined) continue;
+      counts.named++;
+      if (answer.location.accuracy_radius >= 300) counts.vague++;
+    }
+    expect(counts.named / counts.all).toBeGreaterThan(0.5);
+    expect(counts.named / counts.all).toBeLessThan(0.75);
+    expect(counts.vague / counts.all).toBeLessThan(0.06);
   });
 });

@@ -46,7 +46,7 @@ const FORMATS = {
   domains: { meaning: "one domain per line; `#` starts a comment", entries: ["domain"] },
   geofeed: {
     meaning:
-      "[RFC 8805](https://www.rfc-editor.org/rfc/rfc8805): `network,country,region,city,`; the network may be a range, and a first row may name the columns",
+      "[RFC 8805](https://www.rfc-editor.org/rfc/rfc8805): `network,country,region,city,postal code`; the network may be a range, and a first row may name the columns",
     entries: ["place"],
   },
   mmdb: {

@@ -100,8 +100,13 @@ const cities = (...rows: readonly (readonly [network: string, city: string])[]) 
 
 describe("MaxMind before DB-IP before IPinfo, per network", () => {
   const files = {
-    "dbip-city-lite.mmdb": cities(["::81.2.0.0/112", "Berkshire"]),
-    "geolite2-city.mmdb": cities(["::81.2.69.0/120", "Boxford"], ["2a02:100::/32", "Leeds"]),
+    "asn.csv": "81.2.0.0,81.2.127.255,20712,Small\n86.128.0.0,86.191.255.255,2856,Large\n",
+    "dbip-city-lite.mmdb": cities(["::81.2.0.0/112", "Berkshire"], ["::86.128.0.0/112", "Berkshire"]),
+    "geolite2-city.mmdb": cities(
+      ["::81.2.69.0/120", "Boxford"],
+      ["::86.128.1.0/120", "Boxford"],
+      ["2a02:100::/32", "Leeds"],
+    ),
     "geoip2-city.mmdb": cities(["::81.2.69.128/121", "Oxford"]),
     "ipinfo-lite.mmdb": writeMmdb({
       ipVersion: 6,
@@ -112,16 +117,17 @@ describe("MaxMind before DB-IP before IPinfo, per network", () => {
   const cityOf = ({ city, country }: { city: { name?: string }; country: { iso_code?: string } }) =>
     city.name ?? country.iso_code;
   test.each([
-    ["all four", ["geoip2-city", "geolite2-city", "ipinfo-lite"], ["FR", "Berkshire", "Boxford", "Oxford"]],
-    ["without GeoIP2", ["geolite2-city", "ipinfo-lite"], ["FR", "Berkshire", "Boxford", "Boxford"]],
+    ["all four", ["geoip2-city", "geolite2-city", "ipinfo-lite"], ["FR", "Berkshire", "Oxford", "Boxford"]],
+    ["without GeoIP2", ["geolite2-city", "ipinfo-lite"], ["FR", "Berkshire", "Berkshire", "Boxford"]],
     ["IPinfo alone beside DB-IP", ["ipinfo-lite"], ["FR", "Berkshire", "Berkshire", "Berkshire"]],
   ] as const)("%s", async (_name, enabled, want) => {
     const { place, evidence } = await built(enabled, { files });
-    const addresses = ["80.1.2.3", "81.2.1.1", "81.2.69.1", "81.2.69.200"];
+    // 86.128.0.0 belongs to a system with millions of addresses, 81.2.69.0 to a small one.
+    const addresses = ["80.1.2.3", "81.2.1.1", "81.2.69.200", "86.128.1.1"];
     expect(addresses.map((ip) => cityOf(place(ip)))).toEqual([...want]);
     if (enabled.length === 3) {
       const feeds = addresses.map((ip) => evidence("geolocate", ip)[0].feed);
-      expect(feeds).toEqual(["ipinfo-lite", "dbip-city-lite", "geolite2-city", "geoip2-city"]);
+      expect(feeds).toEqual(["ipinfo-lite", "dbip-city-lite", "geoip2-city", "geolite2-city"]);
     }
     if (enabled.length === 3) expect(cityOf(place("2a02:100::1"))).toBe("Leeds");
   });

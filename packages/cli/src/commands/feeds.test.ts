@@ -352,7 +352,9 @@ describe("export-mirror", () => {
     const { exported, leftOut } = await exportMirror(TABLE, dataDir, target, new Date());
     expect(leftOut.map(({ why }) => why)).toEqual(leftOut.map(() => "comes with Inkling"));
     expect(exported.length).toBeGreaterThan(15);
-    expect(readdirSync(target).sort()).toEqual(exported.map(({ file }) => file).sort());
+    const text = "CDLA-Permissive-2.0.LICENSE"; // Verizon's licence requires its text beside the file
+    expect(readdirSync(target).sort()).toEqual([...exported.map(({ file }) => file), text].sort());
+    expect(readFileSync(join(target, text), "utf8")).toStartWith("Community Data License Agreement");
     expect(readdirSync(target)).toContain("fakefilter.json");
     const madeAt = (id: string) => before.release.feeds.find((report) => report.id === id)?.published_at;
     for (const { feed, file } of exported) {

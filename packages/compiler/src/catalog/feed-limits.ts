@@ -35,6 +35,9 @@ export const AGE = {
   places: { staleHours: 60 * DAY, dropHours: NEVER },
   // Clouds move networks between regions, and relays move networks between countries.
   placeFeeds: { staleHours: 14 * DAY, dropHours: 180 * DAY },
+  // An access network's cities hardly change: GeoLite2 of June 2026 agrees with 95% of the networks that T-Mobile US
+  // listed in January.
+  accessPlaces: { staleHours: 365 * DAY, dropHours: 3 * 365 * DAY },
   // MaxMind's licence requires users to destroy old copies.
   maxmind: { staleHours: 10 * DAY, dropHours: 30 * DAY },
   builtIn: { staleHours: 2 * 365 * DAY, dropHours: NEVER },

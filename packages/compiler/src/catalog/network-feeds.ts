@@ -433,6 +433,39 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     entries: { least: 1_000, most: 35_000 },
   },
   {
+    ...GEOFEED,
+    id: "verizon-geofeed",
+    age: AGE.accessPlaces,
+    title: "Verizon: where its wireline and wireless customers are",
+    homepage: "https://github.com/Verizon/verizon-geofeed",
+    urls: fixed("https://raw.githubusercontent.com/Verizon/verizon-geofeed/main/feed.csv"),
+    licence: "CDLA-Permissive-2.0",
+    licenceText: "data/CDLA-Permissive-2.0.LICENSE",
+    widest: { v4: 14, v6: 32 }, // the widest networks are a /16 and a /44
+    entries: { least: 17_000, most: 500_000 },
+  },
+  {
+    ...GEOFEED,
+    id: "tmobile-geofeed",
+    age: AGE.accessPlaces,
+    title: "T-Mobile US: where its customers are",
+    homepage: "https://github.com/tmobile/tmus-geofeed",
+    urls: fixed("https://raw.githubusercontent.com/tmobile/tmus-geofeed/main/tmus-geo-ip.txt"),
+    licence: "Apache-2.0",
+    widest: { v4: 10, v6: 24 }, // the widest networks are a /11 and a /28
+    entries: { least: 900, most: 30_000 },
+  },
+  {
+    ...GEOFEED,
+    id: "netflix-geofeed",
+    title: "Netflix: where its servers are",
+    homepage: "https://github.com/Netflix/nflx-geofeed",
+    urls: fixed("https://raw.githubusercontent.com/Netflix/nflx-geofeed/main/geofeed.csv"),
+    licence: "for improving the accuracy of location lookups only",
+    widest: { v4: 20, v6: 32 }, // the widest networks are a /23 and a /36
+    entries: { least: 200, most: 6_000 },
+  },
+  {
     id: "nro-delegated-stats",
     sets: "registered_country",
     format: "nro-delegated",

@@ -161,6 +161,28 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     },
   },
   {
+    id: "geofeed-harvester",
+    sets: "geolocation",
+    format: "geofeed-csv",
+    title: "GeoFeed Harvester: geofeeds of operators worldwide, as the registries refer to them",
+    homepage: "https://github.com/ipanalytics/GeoFeed-Harvester",
+    urls: fixed("https://github.com/ipanalytics/GeoFeed-Harvester/releases/latest/download/geofeed.csv.gz"),
+    redirects: ["objects.githubusercontent.com", "release-assets.githubusercontent.com"],
+    licence: "MIT for the collection; the operators state none",
+    cadenceHours: DAY,
+    age: AGE.placeFeeds,
+    change: 0.4,
+    widest: { v4: 8, v6: 19 },
+    supplement: true,
+    entries: { least: 170_000, most: 2_000_000 },
+    maxBytes: 512 * MIB,
+    optIn: {
+      why: "licence",
+      terms:
+        "The collection is under the MIT licence, but most operators state no licence for their geofeeds.",
+    },
+  },
+  {
     ...MAXMIND,
     id: "geoip2-anonymous-ip",
     sets: "is_proxy",

@@ -72,17 +72,30 @@ export interface PlaceOrigin {
   /** The feed that states the place. */
   readonly feed?: string | undefined;
   readonly isAnycast?: boolean | undefined;
+  /** How much others confirm what a harvested feed's publisher states. */
+  readonly trust?: string | undefined;
+  /** The feed states a city, but such cities are more often wrong than right. */
+  readonly isCityUnknown?: boolean | undefined;
   /** The database that fills in members that an operator does not state. */
   readonly database?: string | undefined;
 }
 
+const CITY_UNKNOWN = {
+  label: "location",
+  why: "its city is left out: cities of such networks are more often wrong than right",
+} as const;
 const ANYCAST = { label: "anycast", why: "the address is in many places: no location" } as const;
+
+function whatOf({ isAnycast, isCityUnknown, trust }: PlaceOrigin): Pick<EvidenceText, "label" | "why"> {
+  if (isAnycast) return ANYCAST;
+  if (isCityUnknown) return CITY_UNKNOWN;
+  return { label: "location", ...(trust !== undefined && { why: trust }) };
+}
 
 export function geoEntries(mask: number, origin: PlaceOrigin, registry: string | undefined): EvidenceText[] {
   const entries: EvidenceText[] = [];
   if (origin.feed !== undefined) {
-    const what = origin.isAnycast ? ANYCAST : { label: "location" };
-    entries.push({ feed: origin.feed, ...what, effect: "sets", span: SPAN_OF_ANSWER });
+    entries.push({ feed: origin.feed, ...whatOf(origin), effect: "sets", span: SPAN_OF_ANSWER });
   }
   for (const how of keysOf(HOW)) {
     const members = FILLED.flatMap(([member, by], i) =>

@@ -160,6 +160,12 @@ describe("the place of a network with a line in a geofeed", () => {
   });
 });
 
+test("a postal code counts with its city", () => {
+  const segment = segmentOf([geofeed("cloud", "1.7.0.0/24,US,,Columbus,43215\n1.7.1.0/24,US,,,43215\n")]);
+  expect(answerOf(segment, "1.7.0.9").postal).toEqual({ code: "43215" });
+  expect(answerOf(segment, "1.7.1.9").postal).toEqual({});
+});
+
 describe("anycast networks", () => {
   test("the country of registration, and no city, coordinates, radius or time zone", () => {
     const segment = segmentOf([anycast("cdn", "1.6.0.0/24", "1.9.0.0/24", "1.128.0.0/24")]);

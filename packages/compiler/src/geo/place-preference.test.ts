@@ -70,6 +70,23 @@ describe("each network has the place of the first source that has one", () => {
       `${(0x20010db9).toString(16)}:0:0:0 -`,
     ]);
   });
+  test("preferred only in some networks: elsewhere after the next source, but before none", () => {
+    const [one, two] = [
+      source(["192.0.2.0/24", "Oxford"], ["192.0.4.0/24", "Leeds"]),
+      source(["192.0.2.0/25", "Berlin"], ["192.0.2.128/25", "Bonn"]),
+    ];
+    const areas = source(["192.0.2.64/26", "any"]);
+    expect(shown(preferPlaces([one, two, third], new Map([[one, areas]])), 4)).toEqual([
+      "0.0.0.0 -",
+      "192.0.0.0 Bonn (2)",
+      "192.0.2.0 Berlin (1)",
+      "192.0.2.64 Oxford (0)",
+      "192.0.2.128 Bonn (1)",
+      "192.0.3.0 Bonn (2)",
+      "192.1.0.0 -",
+    ]);
+    expect(shown(preferPlaces([one, two], new Map([[one, areas]])), 4)).toContain("192.0.4.0 Leeds (0)");
+  });
   test("the order decides", () => {
     expect(shown(preferPlaces([second, first]), 4)).toContain("192.0.2.0 Berlin (0)");
     expect(shown(preferPlaces([second, first]), 4).join()).not.toContain("Oxford");

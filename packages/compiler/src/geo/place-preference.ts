@@ -4,14 +4,19 @@
 // Cost: the memory of the sources, and a covering of the address space for each family (8 bytes per range for IPv4, 20
 // for IPv6).
 //
-// A record with only a registered country is not a place, so the next source decides.
+// A record with only a registered country is not a place, so the next source decides. A source may be preferred only in
+// some networks. In the others, it comes after the source that follows it.
 
 import { cover, type Networks, overlay, type RangeColumns } from "@inkling/engine";
 import type { Place } from "../place/place.ts";
-import type { PlaceList, PlaceSource } from "./place-list.ts";
+import { networksIn } from "./operator-places.ts";
+import type { NetworkWalk, PlaceList, PlaceSource } from "./place-list.ts";
+
+/** Where each source is preferred, if not everywhere. */
+type Preferred = ReadonlyMap<PlaceSource, NetworkWalk>;
 
 /** @param sources the preferred source first; a single source is returned unchanged */
-export function preferPlaces(sources: readonly PlaceSource[]): PlaceSource {
+export function preferPlaces(sources: readonly PlaceSource[], preferred: Preferred = new Map()): PlaceSource {
   const [only, ...others] = sources;
   if (only === undefined) return { places: [], walk: () => {} };
   if (others.length === 0) return only;
@@ -30,13 +35,14 @@ export function preferPlaces(sources: readonly PlaceSource[]): PlaceSource {
     walk: () => {
       throw new Error("a source made of several is covered, not walked");
     },
-    cover: (family) => coverAll(sources, knowing, offsets, family),
+    cover: (family) => coverAll(sources, preferred, knowing, offsets, family),
   };
 }
 
 /** Begins with the least preferred source. Each further source takes precedence wherever it has a place. */
 function coverAll(
   sources: readonly PlaceSource[],
+  preferred: Preferred,
   knowing: readonly Uint8Array[],
   offsets: readonly number[],
   family: 4 | 6,
@@ -46,12 +52,24 @@ function coverAll(
     const source = sources[k]!;
     const networks = known(source, knowing[k]!, offsets[k]!, family);
     const expected = source.networks?.[family];
-    under =
-      under === undefined
-        ? cover(family, networks, expected)
-        : overlay(under, networks, (over, below) => over || below, expected);
+    const areas = preferred.get(source);
+    if (under === undefined) under = cover(family, networks, expected);
+    else if (areas === undefined) under = overlay(under, networks, (over, below) => over || below, expected);
+    else under = overlayIn(areas, family, under, cover(family, networks, expected));
   }
   return under!;
+}
+
+/** Set in a place number if the place lies where its source is preferred. */
+const PREFERRED = 2 ** 31;
+
+function overlayIn(areas: NetworkWalk, family: 4 | 6, under: RangeColumns, over: RangeColumns): RangeColumns {
+  const inAreas: Networks = (add) =>
+    areas.walk(family, (w0, w1, w2, w3, bits) => add(w0, w1, w2, w3, bits, PREFERRED));
+  const marked = overlay(over, inAreas, (mark, place) => (place === 0 ? 0 : place + mark));
+  return overlay(under, networksIn(marked), (place, below) =>
+    place >= PREFERRED ? place - PREFERRED : below || place,
+  );
 }
 
 /** Returns networks with place numbers from 1 across all sources. Networks without a place are omitted. */

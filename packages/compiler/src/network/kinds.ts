@@ -149,16 +149,45 @@ export function judgeKind(
   return { kind: first === undefined || isTie ? "unknown" : first[0], rule, stated };
 }
 
-/** Returns networks with the kind of their system. An id is an index into NETWORK_KINDS. */
-export function kindsOfNetworks({ systems, networks, walk }: AsnNetworks): NetworkWalk {
-  const kinds = Uint8Array.from(systems, ({ asn, organization }) =>
-    NETWORK_KINDS.indexOf(kindOf(asn, organization)?.kind ?? "unknown"),
-  );
+/**
+ * A system with fewer IPv4 addresses is small. Its networks are mostly where its owner is, so a database is right about
+ * them even where it has little information (docs/accuracy-radius.md).
+ */
+const SMALL_SYSTEM = 100_000;
+
+/** Returns networks with the kind of their system. An id is an index into KINDS_BY_SIZE. */
+export function kindsOfNetworks(asns: AsnNetworks): NetworkWalk {
+  const sizes = sizesOf(asns);
+  const kinds = Uint8Array.from(asns.systems, ({ asn, organization }, id) => {
+    const kind = kindOf(asn, organization)?.kind ?? "unknown";
+    return NETWORK_KINDS.indexOf(kind) + (sizes[id]! < SMALL_SYSTEM ? NETWORK_KINDS.length : 0);
+  });
   return {
-    networks,
+    networks: asns.networks,
     walk: (family, visit) =>
-      walk(family, (w0, w1, w2, w3, bits, id) => visit(w0, w1, w2, w3, bits, kinds[id]!)),
+      asns.walk(family, (w0, w1, w2, w3, bits, id) => visit(w0, w1, w2, w3, bits, kinds[id]!)),
   };
+}
+
+/** Returns the networks of systems with at least this number of IPv4 addresses. */
+export function networksOfLargeSystems(asns: AsnNetworks, addresses: number): NetworkWalk {
+  const sizes = sizesOf(asns);
+  return {
+    walk: (family, visit) =>
+      asns.walk(family, (w0, w1, w2, w3, bits, id) => {
+        if (sizes[id]! >= addresses) visit(w0, w1, w2, w3, bits, id);
+      }),
+  };
+}
+
+/** Returns the number of IPv4 addresses of each system. A number may have several names, and so several ids. */
+function sizesOf({ systems, walk }: AsnNetworks): Float64Array {
+  const sizes = new Map<number, number>();
+  walk(4, (_w0, _w1, _w2, _w3, bits, id) => {
+    const { asn } = systems[id]!;
+    sizes.set(asn, (sizes.get(asn) ?? 0) + 2 ** (32 - bits));
+  });
+  return Float64Array.from(systems, ({ asn }) => sizes.get(asn) ?? 0);
 }
 
 /** Returns the words of a name, in lower case and without accents. */

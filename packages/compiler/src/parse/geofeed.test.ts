@@ -15,8 +15,9 @@ function shown(text: string): string[] {
       foreignRegion,
       region = foreignRegion ? `(${foreignRegion})` : "-",
       city = "-",
+      postal = "",
     } = stated.places[stated.placeOf[i]!]!;
-    return `${formatPrefix(network)} ${country} ${region} ${city}`;
+    return `${formatPrefix(network)} ${country} ${region} ${city} ${postal}`.trim();
   });
 }
 
@@ -25,7 +26,10 @@ describe("places of a geofeed", () => {
     ["everything stated", "192.0.2.0/24,US,US-OH,Columbus,", ["192.0.2.0/24 US OH Columbus"]],
     ["IPv6, one address", "2001:db8::7,DE,,Bonn,", ["2001:db8::7/128 DE - Bonn"]],
     ["no comma after the city", "192.0.2.0/24,FR,FR-IDF,Paris", ["192.0.2.0/24 FR IDF Paris"]],
-    ["a postal code is ignored", "192.0.2.0/24,US,,Dayton,45402", ["192.0.2.0/24 US - Dayton"]],
+    ["a postal code", "192.0.2.0/24,US,,Dayton,45402", ["192.0.2.0/24 US - Dayton 45402"]],
+    ["a postal code with letters", "192.0.2.0/24,GB,,London,ec1a 1bb", ["192.0.2.0/24 GB - London EC1A 1BB"]],
+    ["no postal code", "192.0.2.0/24,US,,Dayton,Ohio", ["192.0.2.0/24 US - Dayton"]],
+    ["too long for a postal code", "192.0.2.0/24,US,,Dayton,45402-12345", ["192.0.2.0/24 US - Dayton"]],
     ["quotes", '"192.0.2.0/24","US","US-DC","Washington, D.C.",""', ["192.0.2.0/24 US DC Washington, D.C."]],
     [
       "CRLF, a byte-order mark, spaces",
@@ -80,8 +84,8 @@ describe("places of a geofeed", () => {
   test("more places than the segment has room for are refused", () => {
     const cities = (count: number) =>
       Array.from({ length: count }, (_, i) => `192.0.2.1,US,,${i},\n`).join("");
-    expect(parse(cities(100_000)).stated.places).toHaveLength(100_000);
-    expect(() => parse(cities(100_001))).toThrow("states more than 100000 different places");
+    expect(parse(cities(200_000)).stated.places).toHaveLength(200_000);
+    expect(() => parse(cities(200_001))).toThrow("states more than 200000 different places");
   });
 
   test("a range of any size", () => {

@@ -1,11 +1,12 @@
 // geofeed.ts: reads the networks of a geofeed, and the place that the geofeed states for each network.
 //
 // in   prefix,country,region,city,postal per line; "#" comments, CRLF, quotes; any field but the first may be empty. The
-//      first row may name the columns, and a prefix may be a range such as 192.0.2.0-192.0.2.9
+//      first row may name the columns, and a prefix may be a range such as 192.0.2.0-192.0.2.9. A harvested file names
+//      the columns url and flags, too: who stated the line, and what the harvester found wrong with it
 // out  sorted networks, each with the index of its place; if lines repeat a network, the first line counts
 // err  FeedError like every line parser; a line that cannot be read is skipped and counted
-// src  RFC 8805. An empty country asks that the network not be located, so the place has no members. The postal code,
-//      which the RFC deprecates, is ignored
+// src  RFC 8805. An empty country asks that the network not be located, so the place has no members. The RFC deprecates
+//      the postal code, but many operators state one
 
 import { formatPrefix, type Prefix } from "@inkling/engine";
 import { FeedError } from "../catalog/feed.ts";
@@ -25,6 +26,11 @@ export interface StatedPlace {
   /** The code of a region that belongs to another country than `country`, such as DE-BY. */
   readonly foreignRegion?: string;
   readonly city?: string;
+  readonly postal?: string;
+  /** Where a harvester found the line, without the scheme. */
+  readonly publisher?: string;
+  /** For a harvested line: how much others confirm what its publisher states. */
+  readonly trust?: string;
 }
 
 /**
@@ -49,10 +55,10 @@ const MIN_FIELDS = 4;
  */
 const MAX_CITY = 200;
 /**
- * Maximum number of places in a geofeed. A segment has room for five times this number (geo/operator-places.ts), and
- * there are five built-in geofeeds.
+ * Maximum number of places in a geofeed. A segment has room for 262,143 (geo/layers.ts). The built-in feeds of single
+ * operators state 5,000 together, and the harvested one states those of 3,600 publishers.
  */
-const MAX_PLACES = 100_000;
+const MAX_PLACES = 200_000;
 
 class GeofeedList extends NetworkList {
   private readonly places: StatedPlace[] = [];
@@ -60,13 +66,27 @@ class GeofeedList extends NetworkList {
   private readonly idOf = new Map<Prefix, number>();
   private readonly lineOf = new Map<Prefix, number>();
 
+  private isFirst = true;
+  /** Indices of the columns that only a harvested file has, or -1. */
+  private url = -1;
+  private flags = -1;
+
   override add(line: number, text: string): Prefix | undefined {
     const fields = splitRow(text);
+    const isHeader = this.isFirst && HEADER.test(text);
+    this.isFirst = false;
+    if (isHeader) {
+      const names = fields?.map((name) => name.toLowerCase()) ?? [];
+      this.url = names.indexOf("url");
+      this.flags = names.indexOf("flags");
+      return undefined;
+    }
     if (fields === undefined || fields.length < MIN_FIELDS) {
       this.tally.fail(line, "is not a geofeed line, which has the form network,country,region,city,");
       return undefined;
     }
-    const place = readPlace(fields);
+    if (fields[this.flags]) return undefined; // the harvester already doubts it
+    const place = readPlace(fields, fields[this.url]);
     if (place === undefined) {
       this.tally.fail(line, "has a country that is not a two-letter ISO 3166-1 code");
       return undefined;
@@ -88,7 +108,8 @@ class GeofeedList extends NetworkList {
   }
 
   private idFor(place: StatedPlace): number {
-    const key = `${place.country}\t${place.region}\t${place.foreignRegion}\t${place.city}`;
+    const { country, region, foreignRegion, city, postal, publisher } = place;
+    const key = [country, region, foreignRegion, city, postal, publisher].join("\t");
     let id = this.ids.get(key);
     if (id === undefined) {
       if (this.places.length === MAX_PLACES)
@@ -110,8 +131,14 @@ class GeofeedList extends NetworkList {
 /** Matches an ISO 3166-2 code. */
 const REGION = /^([A-Z]{2})-([A-Z0-9]{1,3})(?:-|$)/;
 
+/** Every country's postal codes contain a digit. The longest have 10 characters, such as 45402-1234. */
+const POSTAL = /^(?=.*[0-9])[A-Z0-9][A-Z0-9 -]{1,9}$/;
+
 /** Returns undefined if the country is neither empty nor two letters. */
-function readPlace([, code = "", region = "", city = ""]: readonly string[]): StatedPlace | undefined {
+function readPlace(
+  [, code = "", region = "", city = "", postal = ""]: readonly string[],
+  url: string | undefined,
+): StatedPlace | undefined {
   const country = isoCountry(code.toUpperCase());
   if (country === "") return {};
   if (!/^[A-Z]{2}$/.test(country)) return undefined;
@@ -122,18 +149,25 @@ function readPlace([, code = "", region = "", city = ""]: readonly string[]): St
     country,
     ...(division !== undefined && named),
     ...(city !== "" && city.length <= MAX_CITY && { city }),
+    ...(POSTAL.test(postal.toUpperCase()) && { postal: postal.toUpperCase() }),
+    ...(url && { publisher: publisherOf(url) }),
   };
 }
+
+/** Returns the address without scheme and query, in printable ASCII, as the evidence shows it. */
+const publisherOf = (url: string): string =>
+  url
+    .replace(/^[a-z]+:\/\//i, "")
+    .replace(/[?#].*$/, "")
+    .replace(/[^!-~]/g, "")
+    .slice(0, MAX_PUBLISHER);
+const MAX_PUBLISHER = 120;
 
 /** Matches a row that names the columns: no address, and more than a country code. */
 const HEADER = /^"?[a-z][a-z_ -]*"?\s*,\s*"?[a-z][a-z_ -]{2}/i;
 
-export const parseGeofeed = lineParser(GeofeedList, () => {
-  let isFirst = true;
-  return (line, number, list) => {
-    if (line.startsWith("#")) return findStatedDate(line);
-    if (!isFirst || !HEADER.test(line)) list.add(number, line);
-    isFirst = false;
-    return undefined;
-  };
+export const parseGeofeed = lineParser(GeofeedList, () => (line, number, list) => {
+  if (line.startsWith("#")) return findStatedDate(line);
+  list.add(number, line);
+  return undefined;
 });

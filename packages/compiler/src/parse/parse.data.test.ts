@@ -21,6 +21,8 @@ const IN_MIRROR: Readonly<Record<string, readonly [entries: number, skipped: num
   "google-cloud-geofeed": [1_001, 0],
   "microsoft-geofeed": [31_494, 0],
   "starlink-geofeed": [3_502, 0],
+  "verizon-geofeed": [52_169, 0],
+  "tmobile-geofeed": [2_904, 0],
   "ipsum-3": [14_217, 0],
   "spamhaus-drop-v4": [1_698, 0], // 62.60.226.0/24 is listed twice
   "feodo-recommended": [1, 0],

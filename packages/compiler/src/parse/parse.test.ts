@@ -54,6 +54,15 @@ describe("samples of each network feed", () => {
     ["google-cloud-geofeed.csv", "geofeed-csv", ["192.0.2.128/26", "2001:db8:60::/44"]],
     ["microsoft-geofeed.csv", "geofeed-csv", ["203.0.113.0/26", "203.0.113.64/26", "2001:db8:e::/48"]],
     ["starlink-geofeed.csv", "geofeed-csv", ["198.51.100.128/26", "2001:db8:f000::/38"]],
+    ["verizon-geofeed.csv", "geofeed-csv", ["192.0.2.0/25", "198.51.100.64/26", "2001:db8:a000::/44"]],
+    [
+      "tmobile-geofeed.csv",
+      "geofeed-csv",
+      ["192.0.2.77/32", "198.51.100.0/25", "2001:db8:b000::/40"],
+      "2026-08-01T12:00:00.000Z",
+    ],
+    ["geofeed-harvester.csv", "geofeed-csv", ["192.0.2.0/24", "198.51.100.0/24"]],
+    ["netflix-geofeed.csv", "geofeed-csv", ["203.0.113.0/25", "2001:db8:c::/48"]],
     ["ipsum-3.txt", "ip-lines", ["192.0.2.200/32", "198.51.100.200/32", "203.0.113.200/32"]],
     [
       "spamhaus-drop-v4.json",

@@ -3,9 +3,10 @@
 // It leaves out Inkling's own lists and seeds that consist of several files. Every installation has them, and a mirror
 // contains one file per feed.
 
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
 import { PUBLIC_FILE, replaceFile } from "@inkling/data";
+import { programFile } from "@inkling/data/program";
 import { EXTENSIONS, type Feed, type Format } from "../catalog/feed.ts";
 import { type FeedCopy, isCopy } from "../fetch/copy.ts";
 import { readFeedState } from "../fetch/feed-state.ts";
@@ -48,6 +49,7 @@ export async function exportMirror(
     const file = `${feed.id}.${extensionOf(feed, found.format)}`;
     writeCopy(join(folder, file), found, now);
     removeOthers(feed, folder, file);
+    if (feed.licenceText !== undefined) copyText(feed.licenceText, folder);
     exported.push({ feed: feed.id, file, bytes: found.bytes, source: found.source });
   }
   return { exported, leftOut };
@@ -79,6 +81,12 @@ function extensionOf(feed: Feed, format: Format): string {
 
 function writeCopy(path: string, copy: FeedCopy, now: Date): void {
   replaceFile(path, [copy.files[0]!.bytes], { mode: PUBLIC_FILE, modified: usableSince(copy) ?? now });
+}
+
+/** Copies a licence's text, which must go wherever the feed's file goes. */
+function copyText(path: string, folder: string): void {
+  const text = readFileSync(programFile(join("compiler", path)));
+  replaceFile(join(folder, basename(path)), [text], { mode: PUBLIC_FILE });
 }
 
 /**

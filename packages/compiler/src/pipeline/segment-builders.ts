@@ -3,12 +3,15 @@
 import { formatPrefix, type Prefix, type Release, type SegmentKind } from "@inkling/engine";
 import type { DomainClaims, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
 import type { Feed } from "../catalog/feed.ts";
-import { FEEDS, PLACE_PREFERENCE } from "../catalog/feeds.ts";
+import { FEEDS, PLACE_PREFERENCE, PREFERRED_IN_LARGE_SYSTEMS } from "../catalog/feeds.ts";
+import { type Grounds, plausible } from "../geo/harvested.ts";
 import type { OperatorFeed } from "../geo/operator-places.ts";
+import type { NetworkWalk, PlaceSource } from "../geo/place-list.ts";
 import { preferPlaces } from "../geo/place-preference.ts";
-import { kindsOfNetworks } from "../network/kinds.ts";
+import { kindsOfNetworks, networksOfLargeSystems } from "../network/kinds.ts";
 import { vpnNetworks } from "../network/vpn-networks.ts";
 import { type AsnNetworks, networksOfSystems } from "../parse/asn.ts";
+import { MEASURED_DATABASE } from "../place/accuracy.ts";
 import { completePlace } from "../place/complete-place.ts";
 import { encodePlace } from "../place/encode-place.ts";
 import { domainEvidence } from "../policy/domain-evidence.ts";
@@ -58,9 +61,18 @@ export const SEGMENT_BUILDERS: Readonly<
 function makeGeo(parts: readonly LoadedFeed[], { emit }: Effects): Made {
   const contents = parts.map((loaded) => ({ id: loaded.feed.id, ...loaded.content() }));
   const located = contents.flatMap(({ id, places }) => (places ? [{ id, places }] : [])).sort(byPreference);
-  const places = preferPlaces(located.map((source) => source.places));
-  const registry = contents.find((content) => content.registered);
   const { asns } = contents.find((content) => content.asns) ?? {};
+  const preferred = located.flatMap(({ id, places: source }): [PlaceSource, NetworkWalk][] => {
+    const addresses = PREFERRED_IN_LARGE_SYSTEMS.get(id);
+    return asns === undefined || addresses === undefined
+      ? []
+      : [[source, networksOfLargeSystems(asns, addresses)]];
+  });
+  const places = preferPlaces(
+    located.map((source) => source.places),
+    new Map(preferred),
+  );
+  const registry = contents.find((content) => content.registered);
   const steps = {
     feeds: { places: located.map(({ id }) => id), ...(registry && { registered: registry.id }) },
     complete: completePlace,
@@ -68,11 +80,13 @@ function makeGeo(parts: readonly LoadedFeed[], { emit }: Effects): Made {
     progress: (done: number, total: number) => emit({ type: "progress", step: "building geo", done, total }),
     collectGarbage,
   };
+  const database = located.find(({ id }) => id === MEASURED_DATABASE)?.places;
+  const grounds = { registered: registry?.registered, places: database, asns };
   const table = geoTable(
     places,
     registry?.registered,
     steps,
-    located.length > 0 ? operatorFeeds(contents) : [],
+    located.length > 0 ? operatorFeeds(contents, grounds, emit) : [],
     asns && kindsOfNetworks(asns),
   );
   emit({
@@ -89,10 +103,21 @@ const byPreference = (a: { readonly id: string }, b: { readonly id: string }): n
  * Returns geofeeds first, then anycast networks, because the network of a relay or cloud inside an anycast network does
  * have a place.
  */
-function operatorFeeds(contents: readonly (Content & { readonly id: string })[]): OperatorFeed[] {
-  const geofeeds = contents.flatMap(({ id, stated }): OperatorFeed | [] =>
-    stated === undefined ? [] : { id, networks: stated.networks, stated },
-  );
+function operatorFeeds(
+  contents: readonly (Content & { readonly id: string })[],
+  grounds: Grounds,
+  emit: Emit,
+): OperatorFeed[] {
+  const geofeeds = contents.flatMap(({ id, stated: all }): OperatorFeed | [] => {
+    if (all === undefined) return [];
+    const isHarvested = all.places.some(({ publisher }) => publisher !== undefined);
+    if (!isHarvested) return { id, networks: all.networks, stated: all };
+    const { stated, publishers, refused } = plausible(all, grounds);
+    const [first] = refused;
+    const such = first === undefined ? "" : `, such as ${first.publisher}: ${first.why}`;
+    emit({ type: "note", text: `${id}: left out ${refused.length} of ${publishers} publishers${such}` });
+    return { id, networks: stated.networks, stated };
+  });
   const anycast = contents.flatMap(({ id, networks = [] }) =>
     networks
       .filter(({ label }) => isAnycast(label))

@@ -3,7 +3,9 @@ import {
   areasOf,
   densityOf,
   estimateRadius,
+  knownIn,
   LEVELS,
+  type Level,
   levelOf,
   RADIUS_STEPS,
   radiusStep,
@@ -21,7 +23,7 @@ const HERE = { latitude: 48.2, longitude: 16.37 };
 const place = (known: Partial<Place>): Place => ({ subdivisions: [], ...known });
 const table = new Map(
   dataTable("accuracy-radius.csv").map(([area, level, density, kind, radius]) => [
-    `${area} ${level} ${density} ${kind}`.trimEnd(),
+    [area, level, density, kind].filter(Boolean).join(" "),
     radius,
   ]),
 );
@@ -36,13 +38,16 @@ describe("the table", () => {
       ([, , , , radius]) => radius !== "" && !RADIUS_STEPS.some((step) => `${step}` === radius),
     );
     expect(wrong).toEqual([]);
-    expect(rows.filter(([, level, , , radius]) => level === "city" && radius === "")).toEqual([]);
+    const measured = rows.filter(([, level, , , , , sample]) => level === "city" && sample !== "0");
+    expect(measured.filter(([, , , , radius]) => radius === "")).toEqual([]);
   });
 
-  test("rests on at least 300 addresses in each row, and on a million in all", () => {
-    expect(rows.filter(([, , , , , sample]) => !(Number(sample) >= 300))).toEqual([]);
+  test("rests on at least 300 addresses in each row with a radius, and on a million in all", () => {
+    expect(rows.filter(([, , , , radius, , sample]) => radius !== "" && !(Number(sample) >= 300))).toEqual(
+      [],
+    );
     const world = rows.filter(([area, , , kind]) => area === WORLD && kind === "");
-    const samples = world.map(([, , , , , sample]) => Number(sample));
+    const samples = world.map(([, , , , , , sample]) => Number(sample));
     expect(samples.reduce((a, b) => a + b)).toBeGreaterThan(1_000_000);
   });
 
@@ -51,8 +56,8 @@ describe("the table", () => {
     for (const [area = "", level, density, kind] of rows) {
       expect(["", ...DENSITIES]).toContain(density as Density);
       expect(["", ...KINDS]).toContain(kind!);
-      if (kind !== "") expect(/^\d+$/.test(density!) && (area === WORLD || area.length === 2)).toBe(true);
-      if (density !== "") expect(level).toBe("city");
+      if (kind !== "") expect(area === WORLD || area.length === 2).toBe(true);
+      if (kind !== "" || density !== "") expect(density !== "").toBe(level === "city");
       expect(LEVELS).toContain(level as (typeof LEVELS)[number]);
       const continent = /^continent (..)$/.exec(area)?.[1];
       const isKnown =
@@ -60,6 +65,16 @@ describe("the table", () => {
       expect([area, isKnown]).toEqual([area, true]);
     }
     expect(rows.filter(([, level]) => level === "city").length).toBeGreaterThan(100);
+  });
+
+  test("states, for each row of cities without an operator, what is known", () => {
+    for (const [area, level, density, kind, , known] of rows) {
+      const isJudged = level === "city" && density !== "operator";
+      expect([area, level, density, kind, LEVELS.includes(known as Level)]).toEqual([
+        ...[area, level, density, kind],
+        isJudged,
+      ]);
+    }
   });
 
   test("has a world row for each level", () => {
@@ -85,7 +100,12 @@ describe("an estimate", () => {
   const uncounted = "VA"; // a country too small for a sample
   const rows: [why: string, known: Partial<Place>, radius: number | undefined][] = [
     ["a city of a country", { ...HERE, cityName: "Wien", countryCode: "AT" }, stated("AT city")],
-    ["a region", { ...HERE, countryCode: "DE", subdivisions: [{ name: "Hesse" }] }, stated("DE region")],
+    ["a region", { ...HERE, countryCode: "US", subdivisions: [{ name: "Ohio" }] }, stated("US region")],
+    [
+      "a region, for a kind of network",
+      { ...HERE, countryCode: "US", subdivisions: [{ name: "Ohio" }], networkKind: "hosting" },
+      stated("US region hosting"),
+    ],
     ["the middle of a country", { ...HERE, countryCode: "DE" }, stated("DE country")],
     [
       "a country without a row: its continent",
@@ -167,7 +187,8 @@ describe("an estimate", () => {
       "world city 1000000 education",
       "world city operator",
       "AT city",
-      "DE region",
+      "US region",
+      "US region hosting",
       "DE country",
       "continent EU city",
       "continent OC city",
@@ -175,6 +196,17 @@ describe("an estimate", () => {
       expect([key, stated(key)! > 0]).toEqual([key, true]);
     }
   });
+});
+
+describe("what is known of a place", () => {
+  const rows: [why: string, keys: string[], known: Level][] = [
+    ["a city with few addresses", rowKeys("US", undefined, "city", "1000", "isp"), "city"],
+    ["a city that stands for the country", rowKeys("US", undefined, "city", "10000000", "isp"), "country"],
+    ["the same city, for servers", rowKeys("DE", undefined, "city", "1000000", "hosting"), "city"],
+    ["a region", rowKeys("US", undefined, "city", "1", "isp"), "region"],
+    ["no row", ["nowhere"], "country"],
+  ];
+  test.each(rows)("%s", (_why, keys, known) => expect(knownIn(keys)).toBe(known));
 });
 
 test("areas go from close to far; Antarctica's code is no country's", () => {

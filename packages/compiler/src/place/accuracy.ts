@@ -1,6 +1,7 @@
-// accuracy.ts: estimates an accuracy radius for places whose source states none, from measurements of similar places.
+// accuracy.ts: estimates an accuracy radius for places whose source states none, and how much of a place is more often
+// right than wrong, from measurements of similar places.
 //
-// Undefined if the place has no coordinates or no named part, or if even the largest step would contain fewer than two
+// The radius is undefined if the place has no coordinates or no named part, or if even the largest step would contain fewer than two
 // of three. Source: data/accuracy-radius.csv, created by scripts/accuracy-radius.ts; method and figures:
 // docs/accuracy-radius.md. Cost: one string and one map lookup per place.
 //
@@ -32,6 +33,9 @@ export function densityOf(addresses: number): Density {
 /** The smallest area that a place names. A postal code stands for a smaller area than a region. */
 export type Level = (typeof LEVELS)[number];
 export const LEVELS = ["city", "region", "country"] as const;
+
+/** The database that was measured. What is known of other databases' places is for their publishers to say. */
+export const MEASURED_DATABASE = "dbip-city-lite";
 
 /** Returns the table's name for a continent. A bare continent code may also be a country's code (AF, AS, NA, SA). */
 const continentArea = (code: string) => `continent ${code}`;
@@ -82,14 +86,20 @@ const known = new Map<string, number>();
 
 /** @param keys row keys, closest first */
 export function radiusIn(keys: readonly string[]): number | undefined {
-  const rows = table();
-  const key = keys.find((one) => rows.has(one));
-  return key === undefined ? undefined : rows.get(key);
+  const { radii } = table();
+  const key = keys.find((one) => radii.has(one));
+  return key === undefined ? undefined : radii.get(key);
+}
+
+/** Returns the smallest area of which the database's places are more often right than wrong. */
+export function knownIn(keys: readonly string[]): Level {
+  const { levels } = table();
+  return levels.get(keys.find((one) => levels.has(one)) ?? "") ?? "country";
 }
 
 /**
  * Returns the table rows that may be used for a place, closest first: by density and kind, by density only, or for all
- * densities.
+ * densities. Rows for regions and countries have no density.
  */
 export function rowKeys(
   country: string | undefined,
@@ -100,7 +110,9 @@ export function rowKeys(
 ): string[] {
   const areas = areasOf(country, continent);
   const whole = areas.map((area) => rowKey(area, level, ""));
-  if (density === undefined || level !== "city") return whole;
+  // The world's rows for a kind say nothing of regions and countries, whose sizes differ.
+  if (level !== "city") return kind === undefined ? whole : [rowKey(areas[0]!, level, "", kind), ...whole];
+  if (density === undefined) return whole;
   if (density === "operator") return [rowKey(WORLD, level, density), ...whole];
   const [own, ...around] = areas.map((area) => rowKey(area, level, density));
   const ofKind =
@@ -111,13 +123,19 @@ export function rowKeys(
 export const rowKey = (area: string, level: Level, density: Density | "", kind = ""): string =>
   `${area}\t${level}\t${density}\t${kind}`;
 
-/** Radii by area, level, density and kind. Undefined if the radius is larger than the last step. */
-const table = once(
-  (): ReadonlyMap<string, number | undefined> =>
-    new Map(
-      dataTable("accuracy-radius.csv").map(([area, level, density, kind, radius]) => [
-        rowKey(area!, level as Level, density as Density | "", kind),
-        radius === "" ? undefined : Number(radius),
-      ]),
-    ),
-);
+interface Table {
+  /** Radii by area, level, density and kind. Undefined if the radius is larger than the last step. */
+  readonly radii: ReadonlyMap<string, number | undefined>;
+  readonly levels: ReadonlyMap<string, Level>;
+}
+
+const table = once((): Table => {
+  const radii = new Map<string, number | undefined>();
+  const levels = new Map<string, Level>();
+  for (const [area, level, density, kind, radius, known, sample] of dataTable("accuracy-radius.csv")) {
+    const key = rowKey(area!, level as Level, density as Density | "", kind);
+    if (sample !== "0") radii.set(key, radius === "" ? undefined : Number(radius));
+    if (known !== "") levels.set(key, known as Level);
+  }
+  return { radii, levels };
+});

@@ -5,6 +5,7 @@ import { filledMask, type GeoFeeds, geoEntries, type PlaceOrigin } from "../geo/
 import { COUNTRIES, GROUNDS, groundOf } from "../geo/layers.ts";
 import type { OperatorPlaces } from "../geo/operator-places.ts";
 import type { PlaceSource } from "../geo/place-list.ts";
+import { MEASURED_DATABASE } from "../place/accuracy.ts";
 import type { Place } from "../place/place.ts";
 import type { AnswerRecords } from "./answer-records.ts";
 import type { AnswerTemplates } from "./answer-templates.ts";
@@ -64,7 +65,7 @@ export class GeoAnswers {
 
   /** Returns the record number of an answer. The arguments are numbers that count from 1; 0 means none. */
   valueFor(place: number, country: number, networkKind: number): number {
-    const kind = this.operators.firstKindWithRadius(place, networkKind);
+    const kind = this.operators.firstKindAlike(place, networkKind);
     const ground = groundOf(kind, country);
     const first = this.firstGround[place];
     if (first === ground) return this.firstValue[place]!;
@@ -95,7 +96,7 @@ export class GeoAnswers {
     return this.records.add(this.templates.divide(answer), this.noteFor(filledMask(stated, whole), origin));
   }
 
-  /** @returns `place` only for an operator's place, with the members that the database fills in */
+  /** @returns `place` only if the database, or the middle of an area, fills in members */
   private describe(
     number: number,
     registered: string | undefined,
@@ -103,13 +104,17 @@ export class GeoAnswers {
   ): PlaceOrigin & { readonly stated: Place; readonly place?: Place } {
     const { places } = this.source;
     if (number === 0) return { stated: { subdivisions: [] } };
-    if (number <= places.length)
-      return { stated: this.operators.placeAt(number - 1, kind), feed: this.databaseOf(number - 1) };
-    const { stated, place, feed, from } = this.operators.describe(number, registered);
+    if (number <= places.length) {
+      const feed = this.databaseOf(number - 1);
+      if (feed !== MEASURED_DATABASE) return { stated: this.operators.placeAt(number - 1, kind), feed };
+      return { ...this.operators.knownPlaceAt(number - 1, kind), feed, database: feed };
+    }
+    const { stated, place, feed, from, trust } = this.operators.describe(number, registered);
     return {
       stated,
       place,
       feed: feed.id,
+      trust,
       isAnycast: feed.stated === "anycast",
       database: this.databaseOf(from ?? 0),
     };
@@ -120,7 +125,7 @@ export class GeoAnswers {
   }
 
   private noteFor(mask: number, origin: PlaceOrigin): number {
-    const key = `${mask} ${origin.feed} ${origin.database}`;
+    const key = `${mask} ${origin.feed} ${origin.database} ${origin.isCityUnknown} ${origin.trust}`;
     let note = this.notes.get(key);
     if (note === undefined) {
       note = this.evidence.add(geoEntries(mask, origin, this.steps.feeds.registered));

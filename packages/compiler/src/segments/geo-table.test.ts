@@ -6,6 +6,8 @@ import { NETWORK_KINDS } from "@inkling/contract";
 import { IpSegment, type Prefix, parseIp, parsePrefix } from "@inkling/engine";
 import type { NetworkKind } from "../catalog/claims.ts";
 import { completePlace } from "../place/complete-place.ts";
+import { encodePlace } from "../place/encode-place.ts";
+import type { Place } from "../place/place.ts";
 import { geoTable } from "./geo-table.ts";
 import { writeSegment } from "./segment-writer.ts";
 
@@ -60,19 +62,29 @@ describe("records of places", () => {
 });
 
 /** Builds a segment with one German city of 16 million addresses, whose networks are of these kinds. */
-function segmentOfKinds(rows: readonly (readonly [network: string, kind: NetworkKind])[]): IpSegment {
-  const networks = rows.map(([network, kind]) => ({
+function segmentOfKinds(
+  rows: readonly (readonly [network: string, kind: NetworkKind, size?: "small"])[],
+  feed = "test",
+  encode = ({ accuracyRadius, networkKind }: Place) => `${accuracyRadius} km, ${networkKind}`,
+): IpSegment {
+  const networks = rows.map(([network, kind, size]) => ({
     ...parsePrefix(network)!,
-    id: NETWORK_KINDS.indexOf(kind),
+    id: NETWORK_KINDS.indexOf(kind) + (size === "small" ? NETWORK_KINDS.length : 0),
   }));
-  const city = { cityName: "A", countryCode: "DE", latitude: 50, longitude: 8, subdivisions: [] };
+  const city = {
+    cityName: "A",
+    countryCode: "DE",
+    latitude: 50.1,
+    longitude: 8,
+    subdivisions: [{ name: "Hesse" }],
+  };
   const { sections } = geoTable(
     { places: [city], walk: (family, visit) => family === 4 && visit(2 << 24, 0, 0, 0, 8, 0) },
     undefined,
     {
-      feeds: { places: ["test"] },
+      feeds: { places: [feed] },
       complete: completePlace,
-      encode: ({ accuracyRadius, networkKind }) => `${accuracyRadius} km, ${networkKind}`,
+      encode,
       progress: () => {},
       collectGarbage: () => {},
     },
@@ -113,3 +125,27 @@ test("a place has a radius for each kind of network, kinds of one radius one ans
   expect(answer("2.4.1.1")).toStartWith(`${radius("business")} km`);
   expect(answer("2.0.1.1")).toStartWith(`${radius()} km`);
 });
+
+test.each([
+  ["dbip-city-lite", "2.1.1.1", "A", "HE", "Europe/Berlin", "sets"],
+  ["dbip-city-lite", "2.2.1.1", undefined, undefined, "Europe/Berlin", "its city is left out"], // one zone in all of DE
+  ["dbip-city-lite", "2.3.1.1", "A", "HE", "Europe/Berlin", "sets"],
+  ["another", "2.2.1.1", "A", "HE", "Europe/Berlin", "sets"],
+])(
+  "%s, %s: a city is named only where such cities are more often right",
+  (feed, address, city, region, zone, why) => {
+    const rows = [
+      ["2.1.0.0/16", "hosting"],
+      ["2.2.0.0/16", "isp"],
+      ["2.3.0.0/16", "isp", "small"],
+    ] as const;
+    const segment = segmentOfKinds(rows, feed, encodePlace);
+    const text = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes);
+    const answer = JSON.parse(text(segment.lookup(parseIp(address)!)));
+    expect([answer.city.name, answer.subdivisions[0]?.iso_code]).toEqual([city, region]);
+    expect(answer.country).toEqual({ iso_code: "DE", name: "Germany" });
+    expect(answer.location).toMatchObject({ latitude: 50.1, longitude: 8, time_zone: zone });
+    expect(answer.location.accuracy_radius).toBeGreaterThan(0);
+    expect(text(segment.evidence(parseIp(address)!))).toContain(why);
+  },
+);

@@ -2,9 +2,8 @@
 //
 // Cost: one pass over the networks of each family; an answer is created once, however many networks share it.
 
-import { NETWORK_KINDS } from "@inkling/contract";
 import { cover, KEPT_RECORDS, type Networks, overlay, type RangeColumns } from "@inkling/engine";
-import { countryIn, groundOf, kindIn, rowIn } from "../geo/layers.ts";
+import { countryIn, groundOf, KINDS_BY_SIZE, kindIn, rowIn } from "../geo/layers.ts";
 import { networksIn, type OperatorFeed, OperatorPlaces } from "../geo/operator-places.ts";
 import type { NetworkWalk, PlaceSource, RegisteredCountries } from "../geo/place-list.ts";
 import { AnswerRecords } from "./answer-records.ts";
@@ -29,7 +28,7 @@ interface GeoSteps extends AnswerSteps {
 /**
  * @param registered absent if no registry feed is loaded
  * @param stated places that operators state, the preferred feed first
- * @param kinds networks, each with its kind as an index into NETWORK_KINDS; the kind affects the accuracy radius
+ * @param kinds networks, each with its kind as an index into KINDS_BY_SIZE; the kind affects the accuracy radius
  */
 export function geoTable(
   source: PlaceSource,
@@ -70,7 +69,7 @@ function answerRanges(
   const records = new AnswerRecords("");
   const templates = new AnswerTemplates();
   const evidence = new EvidenceWriter();
-  const operators = new OperatorPlaces(source, stated, NETWORK_KINDS);
+  const operators = new OperatorPlaces(source, stated, KINDS_BY_SIZE);
   const answers = new GeoAnswers(
     source,
     operators,
