@@ -380,6 +380,7 @@ describe("docs match the code", () => {
 
   const VARIABLES_OF_OTHERS = [
     "INKLING_CONFIG",
+    "INKLING_PEERS",
     "INKLING_SAMPLES",
     "INKLING_VECTORS",
     "INKLING_TEST_FULL",

@@ -46,6 +46,7 @@ export interface Facts {
 }
 
 export interface Location {
+  readonly city: { readonly name?: string };
   readonly country: { readonly iso_code?: string };
   readonly location: {
     readonly latitude?: number;

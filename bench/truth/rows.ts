@@ -1,8 +1,8 @@
 // rows.ts: defines a figure in bench/TRUTH.md, and the tables that show figures.
 
-/** The source of the answers: a release built from a mirror, one built only from the npm packages, or GeoLite2. */
-export type Mode = "mirror" | "seeds" | "GeoLite2";
-export const MODES = ["mirror", "seeds", "GeoLite2"] as const;
+/** The source of the answers: a release built from a mirror, or one built only from the npm packages. */
+export type Mode = (typeof MODES)[number];
+export const MODES = ["mirror", "seeds"] as const;
 
 export interface TruthRow {
   readonly measure: string;
@@ -46,8 +46,7 @@ export function table(rows: readonly TruthRow[]): string {
   for (const row of rows) {
     const key = [row.sample, row.measure, row.seen, row.target ?? ""].join("\t");
     const line = lines.get(key) ?? { first: row, values: new Map<Mode, string>() };
-    // GeoLite2 is shown for comparison, and Inkling's targets do not apply to it.
-    const shown = row.mode === "GeoLite2" ? row.value : row.value && judged(row.value, row.target);
+    const shown = row.value && judged(row.value, row.target);
     line.values.set(row.mode, shown ?? "");
     lines.set(key, line);
   }

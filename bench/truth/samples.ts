@@ -7,7 +7,7 @@ import { BENCH } from "../lib/peers.ts";
 import { MIRROR, VECTORS } from "../lib/shared-folders.ts";
 
 /** Folder for files that belong to other publishers and are in no mirror, each under the name below. */
-const SAMPLES = process.env.INKLING_SAMPLES;
+export const SAMPLES = process.env.INKLING_SAMPLES;
 
 export interface Sample {
   readonly name: string;

@@ -11,7 +11,7 @@ import { lineageTable, measureDisposable } from "./domains.ts";
 import { measureKinds } from "./kinds.ts";
 import { measureMachines } from "./machines.ts";
 import { measureNetworks } from "./networks.ts";
-import { measurePlaces } from "./places.ts";
+import { placeTable } from "./places.ts";
 import { type TruthRow, table } from "./rows.ts";
 import { sampleTable } from "./samples.ts";
 import { measureVpns } from "./vpns.ts";
@@ -29,18 +29,15 @@ export async function writeTruth(commit: string): Promise<string> {
   const made = await builds();
   const each = (measure: (build: (typeof made)[number]) => readonly TruthRow[]) => made.flatMap(measure);
   const disposable = measureDisposable();
-  const main = table([
-    ...disposable.main,
-    ...each(measureKinds),
-    ...each(measureMachines),
-    ...each(measurePlaces),
-  ]);
+  const main = table([...disposable.main, ...each(measureKinds), ...each(measureMachines)]);
   const decisions = table(each(measureDecisions));
   const about = made.map(({ mode, release }) => `${mode}: ${sourcesLine(release.manifest)}`).join("; ");
   const measured = `Measured at ${commit} on ${new Date().toISOString().slice(0, 10)}. ${about}\n`;
+  const places = await placeTable(made);
   const parts = [
     HEAD,
     measured,
+    `## Places\n\n${places}`,
     `## Measures\n\n${main}`,
     `## Decisions of the default weights\n\n${decisions}`,
     `## Whose network\n\n${table(each(measureNetworks))}`,
@@ -50,19 +47,21 @@ export async function writeTruth(commit: string): Promise<string> {
   ];
   const file = join(BENCH, "TRUTH.md");
   writeFileSync(file, parts.join("\n"));
-  writeIntoDocs("docs/accuracy.md", `${measured}\n${main}`);
-  writeIntoDocs("docs/mail-policy.md", lineageTable());
-  writeIntoDocs("docs/decision-reference.md", `${measured}\n${decisions}`);
+  writeIntoDocs("docs/accuracy.md", "places", places);
+  writeIntoDocs("docs/accuracy.md", "measured", `${measured}\n${main}`);
+  writeIntoDocs("docs/mail-policy.md", "measured", lineageTable());
+  writeIntoDocs("docs/decision-reference.md", "measured", `${measured}\n${decisions}`);
   return file;
 }
 
-const BEGIN = "<!-- measured: npm run bench -- truth -->";
 const END = "<!-- end of what is measured -->";
 
-function writeIntoDocs(path: string, text: string): void {
+function writeIntoDocs(path: string, part: string, text: string): void {
   const file = join(ROOT, path);
   const page = readFileSync(file, "utf8");
-  const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
-  if (begin < 0 || end < begin) throw new Error(`${path} lacks the lines ${BEGIN} and ${END}`);
-  writeFileSync(file, `${page.slice(0, begin + BEGIN.length)}\n\n${text}\n${page.slice(end)}`);
+  const head = `<!-- ${part}: npm run bench -- truth -->`;
+  const begin = page.indexOf(head);
+  const end = page.indexOf(END, begin);
+  if (begin < 0 || end < begin) throw new Error(`${path} lacks the lines ${head} and ${END}`);
+  writeFileSync(file, `${page.slice(0, begin + head.length)}\n\n${text}\n${page.slice(end)}`);
 }
