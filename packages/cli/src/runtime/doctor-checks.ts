@@ -28,7 +28,7 @@ import {
 } from "@inkling/data";
 import { CHANNEL_FAULTS } from "@inkling/data/channel";
 import { FORM } from "@inkling/data/program";
-import { type Listener, probePort } from "@inkling/server/serve";
+import { type Listener, probePort } from "@inkling/server";
 import { whyInstall } from "../../bin/installed.mjs";
 import { localUrl, shown } from "../config/settings.ts";
 import { explainFileError } from "../terminal/errors.ts";

@@ -32,7 +32,7 @@ import { auditedBy, warnOfNewDatabase, withExistingStore, withStore } from "./st
 export const AUTHOR = ["--author <name>", "author for the audit trail (default: this user)"] as const;
 
 /** What a command adds to its operation: the text for people. With `--json`, it prints the output itself. */
-export interface CommandText<I, O> {
+interface CommandText<I, O> {
   /** By default {@link plainText}. */
   readonly text?: (output: O, input: I) => string;
   /** Printed to standard error instead of a list without rows. */
@@ -265,7 +265,10 @@ export const contextOf = (
       (await store!.decisions.label(...label)) === undefined ? "unknown" : "labelled",
     flush: async () => {},
   },
-  sendTest: async (id) => (await import("@inkling/server")).sendTest(store!, id, { version, now: Date.now }),
+  sendTest: async (id) => {
+    const { sendTest } = await import("@inkling/server/webhook-sender");
+    return sendTest(store!, id, { version, now: Date.now });
+  },
 });
 
 export const ALL_ROWS = 1_000_000_000;

@@ -3,9 +3,9 @@
 import type { Settings } from "@inkling/contract";
 import { aborted } from "@inkling/data";
 import { FORM, programFile } from "@inkling/data/program";
+import { probePort, type RunningServer, type ServerOptions, startServer } from "@inkling/server";
 import { exitOnFault } from "@inkling/server/exit-on-fault";
 import { loadOnce } from "@inkling/server/load-once";
-import { probePort, type RunningServer, type ServerOptions, startServer } from "@inkling/server/serve";
 import { surroundings } from "../config/environment.ts";
 import { serviceManager } from "../terminal/service-manager.ts";
 import type { Context } from "./command.ts";

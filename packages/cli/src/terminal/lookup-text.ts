@@ -2,9 +2,8 @@
 //
 // The value comes from outside, so its control characters are replaced.
 
-import { FLAG_ROWS, REPUTATION_FLAGS } from "@inkling/contract";
+import { FLAG_ROWS, type Geolocation, REPUTATION_FLAGS } from "@inkling/contract";
 import { feedAgeSeconds, type Lookup } from "@inkling/engine";
-import type { Geolocation } from "@inkling/server";
 import { formatAgo, type Style, table } from "./terminal.ts";
 
 /** An entry of evidence: docs/evidence.md. */

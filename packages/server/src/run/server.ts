@@ -14,6 +14,7 @@
 import { type Closers, closeAll, type RunningServer, type ServerOptions } from "./options.ts";
 import { startPrimary } from "./primary.ts";
 
+export type { DataActions } from "../admin/handler.ts";
 export { type Listener, probePort, StartError } from "../http/start-error.ts";
 export type { RunningServer, ServerOptions } from "./options.ts";
 
