@@ -24,6 +24,7 @@ import { decisionId, decisionRow } from "./harness/decision-rows.ts";
 import { makeMirror } from "./harness/made-mirror.ts";
 import { freePort } from "./harness/ports.ts";
 import { smallRelease, temporaryFolder } from "./harness/release.ts";
+import { testSettings } from "./harness/server-options.ts";
 
 afterAll(closeAdminServers);
 
@@ -805,7 +806,7 @@ describe("the admin API", () => {
       const [current] = host.releases();
       let isRequested = false;
       const it = await adminServer({
-        dataDir: host.dataDir,
+        settings: testSettings({ dataDir: host.dataDir, decisions: true }),
         releases: {
           current: { name: current } as never,
           open: () => undefined,

@@ -48,7 +48,7 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
       state: { version: undefined, from: undefined, checkedAt: undefined, failures: 0, error: undefined },
     },
     randomBytes,
-    overrideCache: { refresh: async () => void seen.refreshes++, current: Overrides.NONE },
+    overrides: { refresh: async () => void seen.refreshes++, current: Overrides.NONE },
     releases: {
       current: undefined,
       open: () => undefined,
@@ -62,7 +62,7 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
     } satisfies AdminAppOptions["decisions"],
     serving: { publish: () => {} },
     settings: testSettings({ decisions: true }),
-    rulesetCache: { current: NO_RULESET, refresh: async () => {} },
+    rulesets: { current: NO_RULESET, refresh: async () => {} },
     status: {
       version: "0.0.0",
       allowMissing: false,
@@ -70,7 +70,6 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
       keyring: { state: { loaded: true, keys: 0, checkedAt: 0, failures: 0, lastError: undefined } },
     },
     report: () => HOST_REPORT,
-    dataDir: "",
     bodies: new Bodies(),
     actions: undefined,
     hostNames: new HostNames([]),

@@ -11,7 +11,7 @@ export const testSettings = (over: Partial<Settings> = {}): Settings => ({
 });
 
 /**
- * Returns options with free ports, one process, no limits, the database in the data folder, and a log of errors only.
+ * Returns options with free ports, one thread, no limits, the database in the data folder, and a log of errors only.
  */
 export function testServerOptions(dataDir: string): ServerOptions {
   return {

@@ -22,9 +22,9 @@ import { ANSWERS, failedBuild, type Release } from "@inkling/engine";
 import { StoreError } from "@inkling/store/error";
 import { z } from "zod";
 import { status } from "./answer-schemas.ts";
-import { type OperationContext, type Updates, updateState } from "./context.ts";
+import { type OperationContext, updateState } from "./context.ts";
 import { count, operation, type Resource, text, time } from "./operation.ts";
-import { AdminProblem, running } from "./problem.ts";
+import { AdminProblem, building, running } from "./problem.ts";
 import { changedFeeds, changes, changesSince } from "./release-changes.ts";
 
 const overview = z.strictObject({
@@ -147,7 +147,7 @@ they do not belong to a release. To list the networks or domains, export both re
       problems: ["ACTION_REFUSED"],
       input: {},
       output: updateState,
-      run: async (context) => requireUpdates(context).state,
+      run: async (context) => building(context.updates).state,
     }),
     // `inkling data update` runs these two operations. It is written by hand, because it builds in its own process, shows
     // the progress, and prints more about the build.
@@ -162,7 +162,7 @@ they do not belong to a release. To list the networks or domains, export both re
       input: {},
       output: updateState,
       run: async (context) => {
-        const updates = requireUpdates(context);
+        const updates = building(context.updates);
         if (updates.isUnderWay) return updates.state;
         const before = { current: currentName(context.dataDir) ?? null };
         const after = { requested: "all feeds" };
@@ -188,7 +188,7 @@ they do not belong to a release. To list the networks or domains, export both re
       },
       output: updateState,
       run: async (context, { feeds }) => {
-        const updates = requireUpdates(context);
+        const updates = building(context.updates);
         await accept(context, [...new Set(feeds)], () => updates.request(feeds));
         return updates.state;
       },
@@ -272,11 +272,6 @@ you run \`inkling data unpin\`. To pin the release in use, name it.`,
     }),
   },
 } as const satisfies Resource;
-
-function requireUpdates({ updates }: OperationContext): Updates {
-  if (updates !== undefined) return updates;
-  throw new AdminProblem("ACTION_REFUSED", "This server does not build releases.");
-}
 
 /** Records each accepted feed, or the release, with the reason why it was held. Then requests the build. */
 function accept(

@@ -8,7 +8,7 @@ import { feedStatus } from "./answer-schemas.ts";
 import { type FeedRow, feedFacts, feedRow, type OperationContext } from "./context.ts";
 import { refuse } from "./data.ts";
 import { count, operation, type Resource, text, time } from "./operation.ts";
-import { AdminProblem } from "./problem.ts";
+import { AdminProblem, building } from "./problem.ts";
 
 const history = z
   .array(z.strictObject({ release: text, at: time, entries: count }))
@@ -65,9 +65,7 @@ export const FEEDS = {
       input: { id: z.string().max(64), on: z.boolean() },
       output: z.strictObject({ id: text, on: z.boolean(), changed: z.boolean() }),
       run: async (context, { id, on }) => {
-        const feeds = await context.feeds();
-        if (feeds === undefined)
-          throw new AdminProblem("ACTION_REFUSED", "This server does not build releases.");
+        const feeds = building(await context.feeds());
         const feed = feeds.all.find((one) => one.id === id);
         if (feed === undefined)
           throw new AdminProblem("ACTION_REFUSED", `There is no feed ${JSON.stringify(id)}.`);

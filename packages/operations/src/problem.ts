@@ -47,6 +47,12 @@ export function running<T>(server: T | undefined): T {
   return server;
 }
 
+/** Returns what only a server that builds releases has. @throws AdminProblem on other servers */
+export function building<T>(value: T | undefined): T {
+  if (value === undefined) throw new AdminProblem("ACTION_REFUSED", "This server does not build releases.");
+  return value;
+}
+
 /** Returns `value`. @throws AdminProblem if it is undefined, because nothing has this id */
 export function found<T>(value: T | undefined, code: AdminProblemCode): T {
   if (value === undefined) throw new AdminProblem(code);

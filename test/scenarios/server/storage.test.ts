@@ -1,4 +1,4 @@
-// storage.test.ts: tests servers whose database file is locked, deleted or replaced while they serve, with one process
+// storage.test.ts: tests servers whose database file is locked, deleted or replaced while they serve, with one thread
 // and with several. It also tests a server that starts while its database is unreachable, and a server that finds its
 // database empty.
 

@@ -10,6 +10,7 @@ import { newToken } from "@inkling/store/keys/token";
 import fc from "fast-check";
 import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/harness/admin-server.ts";
 import { smallRelease, temporaryFolder } from "../../../../test/harness/release.ts";
+import { testSettings } from "../../../../test/harness/server-options.ts";
 import { freshToken, randomBytes } from "../../../../test/harness/tokens.ts";
 import { Bodies } from "../limits/bodies.ts";
 import { ADMIN_ROUTES } from "./operations.ts";
@@ -393,7 +394,7 @@ describe("a switch, while the database cannot take its entry", () => {
       ...it.options.releases,
       current: { name: current } as never,
     };
-    const server = await adminServer({ dataDir, releases });
+    const server = await adminServer({ settings: testSettings({ dataDir }), releases });
     const { overrides } = server.store;
     const stored = overrides.record.bind(overrides);
     overrides.record = away;
@@ -441,7 +442,7 @@ test("feeds that came, changed and went away are those that changed between two 
   ];
   smallRelease(dataDir, 1, [], before);
   smallRelease(dataDir, 2, [], [feed("same", "a", 1), feed("changed", "d", 4), feed("new", "e", 5)]);
-  const { ask } = await adminServer({ dataDir });
+  const { ask } = await adminServer({ settings: testSettings({ dataDir }) });
   const { releases } = (await ask("GET", "data/releases")).document;
   expect(releases[0].feeds_changed).toEqual([
     { feed: "changed", entries_before: 2, entries: 4 },

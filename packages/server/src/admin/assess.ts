@@ -28,15 +28,15 @@ export function checkSparingly<T>({ owner, signal }: Caller, check: () => T): Pr
 }
 
 export async function assessForOperator(
-  { releases, overrideCache, rulesetCache, now }: AdminContext,
+  { releases, overrides, rulesets, now }: AdminContext,
   visitor: unknown,
   draft: string | undefined,
   caller: Caller,
 ): Promise<object> {
   const release = openCurrent(releases);
   if (draft !== undefined) await checkSparingly(caller, () => parseDraft(draft));
-  const { number, text } = rulesetCache.current;
-  const source = { release, overrides: overrideCache.current, now: now() };
+  const { number, text } = rulesets.current;
+  const source = { release, overrides: overrides.current, now: now() };
   const ruleset = draft === undefined ? { number, text } : { number: 0, text: draft };
   const found = assessVisitor(source, visitor, ruleset);
   if ("refused" in found)

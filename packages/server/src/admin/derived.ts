@@ -77,7 +77,7 @@ function handlerOf(id: string, operation: AnyOperation): AdminHandler {
 const NEVER = new AbortController().signal;
 
 function operationContext(context: AdminContext, call: Call): OperationContext {
-  const { store, now, elapsed, settings, decisions, dataDir, verify, actions, status } = context;
+  const { store, now, elapsed, settings, decisions, verify, actions, status } = context;
   const { by, token } = call;
   const caller = callerOf(call);
   return {
@@ -86,7 +86,7 @@ function operationContext(context: AdminContext, call: Call): OperationContext {
     elapsed,
     settings,
     decisions,
-    dataDir,
+    dataDir: settings.dataDir,
     verify,
     feeds: async () => actions?.feeds,
     updates: actions?.updates,
@@ -128,6 +128,6 @@ const REFRESH: Readonly<
   Record<NonNullable<AnyOperation["refreshes"]>, (context: AdminContext) => Promise<unknown>>
 > = {
   keys: ({ keyLoader }) => keyLoader.refresh(),
-  overrides: ({ overrideCache }) => overrideCache.refresh(),
-  rulesets: ({ rulesetCache }) => rulesetCache.refresh(),
+  overrides: ({ overrides }) => overrides.refresh(),
+  rulesets: ({ rulesets }) => rulesets.refresh(),
 };

@@ -29,8 +29,8 @@ export interface AdminAppOptions {
   readonly bodies: Bodies;
   readonly adminToken: Pick<AdminTokenStore, "find" | "recordUse">;
   readonly store: Store;
-  readonly overrideCache: Pick<LiveOverrides, "refresh" | "current">;
-  readonly rulesetCache: Pick<LiveRulesets, "refresh" | "current">;
+  readonly overrides: Pick<LiveOverrides, "refresh" | "current">;
+  readonly rulesets: Pick<LiveRulesets, "refresh" | "current">;
   readonly decisions: Pick<DecisionRecorder, "label" | "flush">;
   /** The threads that answer requests. */
   readonly serving: { publish(change: "log-level"): void };
@@ -41,7 +41,6 @@ export interface AdminAppOptions {
   readonly status: StatusSource;
   /** Returns this server's report about itself. */
   readonly report: () => HostReport;
-  readonly dataDir: string;
   /** The host names of this listener. */
   readonly hostNames: HostNames;
   /** Called with the code of each problem. */

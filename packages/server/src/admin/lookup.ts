@@ -8,14 +8,14 @@ import { TooManyWaiting } from "../sharing/turns.ts";
 import type { AdminContext, Call } from "./handler.ts";
 
 export async function lookUp(
-  { releases, status, overrideCache, now }: AdminContext,
+  { releases, status, overrides, now }: AdminContext,
   values: readonly string[],
   parts: number,
   caller: Caller,
 ): Promise<object> {
   const release = openCurrent(releases);
   const { id, missing, partial, feeds } = release.manifest;
-  const source = { release, overrides: overrideCache.current, now: now() };
+  const source = { release, overrides: overrides.current, now: now() };
   const answers = await orRateLimited(lookUpValues(source, values, parts, caller));
   const ages = dataAges(status.releases.feeds ?? feeds, now());
   return { release: id, missing, partial, ages, answers };
@@ -49,7 +49,7 @@ export function openCurrent(releases: AdminContext["releases"]): LoadedRelease {
 
 /** Looks the value up in every kept release. */
 export async function lookUpHistory(
-  { dataDir, releases, now }: AdminContext,
+  { settings: { dataDir }, releases, now }: AdminContext,
   value: string,
   caller: Caller,
 ): Promise<object> {

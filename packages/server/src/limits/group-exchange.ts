@@ -34,7 +34,7 @@ interface GroupExchangeOptions {
   /** Returns the keys that were used since the last call. */
   readonly takeUsed: () => Iterable<KeyId>;
   /** Called with each answer. */
-  readonly onAnswer: (answer: GroupAnswer, clockOffsetMs: number) => void;
+  readonly onAnswer: (answer: GroupAnswer) => void;
   /** Called when this host loses or regains contact with the group. @param reason undefined once contact is back */
   readonly onUnreachable: (reason: string | undefined) => void;
   /** Milliseconds of a monotonic clock. */
@@ -142,7 +142,7 @@ export class GroupExchange {
       this.failures = 0;
       this.reason = undefined;
       this.report(undefined);
-      onAnswer(answer, this.clockOffsetMs);
+      onAnswer(answer);
     } catch (error) {
       this.failures++;
       this.reason = messageOf(error);

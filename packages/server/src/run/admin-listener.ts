@@ -136,21 +136,17 @@ export class AdminListener {
   }
 
   private async loadApp(): Promise<AdminApp> {
-    const { services, serving, source, reporter } = this.parts;
-    const { store, overrides, rulesets } = services;
+    const { services, bodies, serving, source, reporter } = this.parts;
     const { AdminApp } = await import("../admin/app.ts");
     return new AdminApp({
       ...services,
-      bodies: this.parts.bodies,
-      adminToken: store.adminToken,
-      overrideCache: overrides,
-      rulesetCache: rulesets,
+      bodies,
+      adminToken: services.store.adminToken,
       serving,
       settings: this.options,
       verify: verifyInThread,
       status: source,
       report: () => reporter.current,
-      dataDir: this.options.dataDir,
       hostNames: this.hostNames,
       onProblem: (code) => this.countProblem(code),
       actions: await this.options.actions?.(),

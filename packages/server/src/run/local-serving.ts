@@ -12,49 +12,47 @@ import { RequestServer } from "./request-server.ts";
 import type { Services } from "./services.ts";
 import type { Serving } from "./serving.ts";
 
+interface LocalParts {
+  readonly cells: LimitCells;
+  readonly log: Log;
+  readonly bodies: Bodies;
+}
+
 export class LocalServing implements Serving {
   readonly counts = new Counts();
   readonly workers = { states: new Map([["serving", 1]]), restarts: 0 };
   readonly mx = new MxCounts();
   private readonly options: ServerOptions;
-  private readonly cells: LimitCells;
-  private readonly log: Log;
-  private readonly bodies: Bodies;
+  private readonly parts: LocalParts;
   private services: Services | undefined;
   private requestServer: RequestServer | undefined;
   private readonly releases: ReleaseFollower;
 
-  constructor(
-    options: ServerOptions,
-    { cells, log, bodies }: { cells: LimitCells; log: Log; bodies: Bodies },
-  ) {
+  constructor(options: ServerOptions, parts: LocalParts) {
     this.options = options;
-    this.bodies = bodies;
-    this.cells = cells;
-    this.log = log;
+    this.parts = parts;
     this.releases = new ReleaseFollower(options.dataDir, (name, reason, isFirst) => {
-      if (isFirst) log.error("release-not-opened", { name, reason });
+      if (isFirst) parts.log.error("release-not-opened", { name, reason });
       void this.services?.releases.check(); // the release's files may have changed; if so, another release takes over
     });
   }
 
   async listen(services: Services): Promise<number> {
-    const { options, counts, log, releases } = this;
+    const { options, counts, releases } = this;
     const { keyring, overrides, rulesets, decisions } = services;
-    const { version } = options;
-    const visits = new VisitorCounts(crypto.getRandomValues(new Uint8Array(32)));
-    const state = { releases, keyring, overrides, rulesets, visits, decisions };
-    const parts = {
-      version,
-      ...state,
-      cells: this.cells,
+    this.services = services;
+    this.requestServer = new RequestServer(options, {
+      ...this.parts,
+      version: options.version,
+      releases,
+      keyring,
+      overrides,
+      rulesets,
+      decisions,
+      visits: new VisitorCounts(crypto.getRandomValues(new Uint8Array(32))),
       counts,
       mxCounts: this.mx,
-      log,
-      bodies: this.bodies,
-    };
-    this.services = services;
-    this.requestServer = new RequestServer(options, parts);
+    });
     for (const change of CHANGES) this.publish(change);
     return this.requestServer.listen();
   }

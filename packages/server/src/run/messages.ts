@@ -87,7 +87,7 @@ export interface KnownMemory {
 }
 
 /** Returns the message that applies a change in a worker. */
-export function messageOf(
+export function changeMessage(
   change: Change,
   { releases, overrides, rulesets, keys, keyring, clock, log }: Services,
   { blocks }: SharedCells,

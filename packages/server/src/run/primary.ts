@@ -28,9 +28,9 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   makeDataFolder(options.dataDir);
   const bodies = new Bodies();
   const cells = new LimitCells(Date.now());
-  const serving =
+  const serving: Serving =
     workers === 1
-      ? await serveHere(options, { cells, log, bodies })
+      ? new (await import("./local-serving.ts")).LocalServing(options, { cells, log, bodies })
       : new WorkerPool(options, { cells, port: claimPort(options.host, options.port), log });
   closers.push(() => serving.kill());
 
@@ -91,14 +91,6 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
       return stopping;
     },
   };
-}
-
-async function serveHere(
-  options: ServerOptions,
-  parts: { readonly cells: LimitCells; readonly log: Log; readonly bodies: Bodies },
-): Promise<Serving> {
-  const { LocalServing } = await import("./local-serving.ts");
-  return new LocalServing(options, parts);
 }
 
 function makeDataFolder(dataDir: string): void {

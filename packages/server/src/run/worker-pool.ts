@@ -14,7 +14,7 @@ import type { LimitCells } from "../limits/cells.ts";
 import { MX_COUNTS_BYTES, MxCounts } from "../mx/counts.ts";
 import { COUNTS_BYTES, Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
-import { type FromWorker, type KnownMemory, messageOf, type ToWorker } from "./messages.ts";
+import { changeMessage, type FromWorker, type KnownMemory, type ToWorker } from "./messages.ts";
 import { CHANGES, type Change, type ServerOptions } from "./options.ts";
 import type { ClaimedPort } from "./port-claim.ts";
 import type { Services } from "./services.ts";
@@ -212,7 +212,7 @@ export class WorkerPool implements Serving {
   private sendChange(member: Member, change: Change, services: Services): void {
     if (member.thread === undefined) return;
     const { shared } = this.parts.cells;
-    member.send(messageOf(change, services, shared, member.known));
+    member.send(changeMessage(change, services, shared, member.known));
     if (change === "keys")
       member.known = { table: services.keyring.table.memory, blocks: shared.blocks.length };
   }

@@ -201,7 +201,7 @@ function optionalNumber(value: number | string | null): number | undefined {
   return value === null ? undefined : Number(value);
 }
 
-/** Shared by all keys with the same scopes, because 100,000 arrays take 10 MB in each process. */
+/** Shared by all keys with the same scopes, because 100,000 arrays take 10 MB in each thread. */
 const SCOPE_LISTS = new Map<string, readonly Scope[]>();
 const ANYWHERE: readonly Prefix[] = Object.freeze([]);
 
