@@ -8,7 +8,7 @@ import { NETWORK_KINDS, NETWORK_SERVICES } from "./members.ts";
 /**
  * Results of a crawler check, which compares the address with the ranges that the claimed crawler's operator publishes.
  */
-export const CRAWLER_CHECKS = ["verified", "forged", "unverifiable"] as const;
+const CRAWLER_CHECKS = ["verified", "forged", "unverifiable"] as const;
 export type CrawlerCheck = (typeof CRAWLER_CHECKS)[number];
 
 interface CrawlerRow {
@@ -76,7 +76,7 @@ export type DegradedData = (typeof DEGRADED_DATA)[number];
 export const COUNT_SUBJECTS = ["network", "mailbox", "domain"] as const;
 export type CountSubject = (typeof COUNT_SUBJECTS)[number];
 export const COUNT_WINDOWS = ["1h", "24h"] as const;
-export type CountWindow = (typeof COUNT_WINDOWS)[number];
+type CountWindow = (typeof COUNT_WINDOWS)[number];
 export type CountFact = `count.${CountSubject}_${CountWindow}`;
 /** Returns the name of the fact that `count(subject, window)` in a condition reads. */
 export const countFact = (subject: CountSubject, window: CountWindow): CountFact =>

@@ -60,7 +60,7 @@ const FORMATS = {
   },
 } as const satisfies Readonly<Record<string, FormatRow>>;
 
-export type FeedFormat = keyof typeof FORMATS;
+type FeedFormat = keyof typeof FORMATS;
 export const FEED_FORMAT_ROWS: Readonly<Record<FeedFormat, FormatRow>> = FORMATS;
 export const FEED_FORMATS = Object.keys(FORMATS) as readonly FeedFormat[];
 

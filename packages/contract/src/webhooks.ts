@@ -19,7 +19,7 @@ const VERDICT = {
 } as const;
 
 /** The events to which a webhook can subscribe. */
-export const WEBHOOK_EVENTS = {
+const WEBHOOK_EVENTS = {
   "decision.changed": {
     when: "a release or an override changes the verdict on the email domain of a decision of the last 30 days",
     data: {

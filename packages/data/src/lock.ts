@@ -38,7 +38,7 @@ export function lockDataFolder(dataDir: string): () => void {
 }
 
 /** One step of a build. `total` is absent while it is unknown. */
-export interface BuildProgress {
+interface BuildProgress {
   readonly step: string;
   readonly done: number;
   readonly total?: number | undefined;

@@ -105,7 +105,7 @@ export function releaseNames(dataDir: string): string[] {
  * Finds the kept release with this name or id, and returns its name. If several releases have the id, the newest of
  * them counts.
  */
-export function keptName(dataDir: string, text: string): string | undefined {
+function keptName(dataDir: string, text: string): string | undefined {
   return releaseNames(dataDir).find((name) => isNameOrId(text, name));
 }
 

@@ -35,7 +35,7 @@ const OF_SERVERS: ReadonlySet<string> = new Set([
 /** Number of rows by table. */
 export type RowCounts = Readonly<Record<string, number>>;
 
-export interface CopyRequest {
+interface CopyRequest {
   /** Path of an SQLite database that {@link openStore} has migrated. */
   readonly from: string;
   /** `backup`: all tables except those of running servers, and decisions only if `decisions` is true */

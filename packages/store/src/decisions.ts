@@ -18,7 +18,7 @@ import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } f
 import { known } from "./unreadable.ts";
 
 /** Milliseconds for which an `Idempotency-Key` identifies its request. */
-export const IDEMPOTENCY_MS = DAY_MS;
+const IDEMPOTENCY_MS = DAY_MS;
 /** Maximum decisions in one INSERT. SQLite needs 2 to 3 ms to insert this many. */
 const INSERTED_AT_ONCE = 200;
 /** Maximum decisions that one query reads to filter or count them. SQLite needs about 5 ms for this many. */
@@ -48,10 +48,10 @@ export interface DecisionFilter {
 }
 
 /** Which decisions to delete. */
-export type Deletion = { readonly ref: string } | { readonly before: EpochMs };
+type Deletion = { readonly ref: string } | { readonly before: EpochMs };
 
 /** Counts of decisions with one action on one UTC day. */
-export interface DecisionCount {
+interface DecisionCount {
   readonly day: EpochMs;
   readonly action: Action;
   readonly count: number;

@@ -75,13 +75,13 @@ export interface Dropped {
   readonly webhook: string;
 }
 
-export interface QueueResult {
+interface QueueResult {
   readonly queued: number;
   readonly dropped: readonly Dropped[];
 }
 
 /** How well a webhook's newest deliveries have worked. */
-export interface WebhookHealth {
+interface WebhookHealth {
   /** Number of deliveries that were attempted, at most {@link RECENT}. */
   readonly deliveries: number;
   /** Number of those whose last attempt failed. */
@@ -97,7 +97,7 @@ export interface QueueState {
 }
 
 /** The verdict on a domain that an event reports. Only the first host to record it queues the event. */
-export interface ToldVerdict {
+interface ToldVerdict {
   readonly domain: string;
   readonly disposable: boolean;
 }

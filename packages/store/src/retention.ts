@@ -18,7 +18,7 @@ const HOLD_MS = 6 * 3_600_000;
 const WRITE_MS = 30_000;
 
 /** The clock's state, for the log. */
-export interface RetentionState {
+interface RetentionState {
   /** How far the clock is ahead of the newest stored time, in milliseconds; 0 without doubt about the clock. */
   readonly aheadMs: number;
 }

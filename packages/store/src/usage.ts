@@ -19,7 +19,7 @@ export interface UsageEntry {
 }
 
 /** What one host counted in one hour, or in part of it. */
-export interface TrafficEntry {
+interface TrafficEntry {
   readonly host: string;
   /** The hour in UTC, such as "2026-06-01T13". */
   readonly hour: string;
@@ -27,7 +27,7 @@ export interface TrafficEntry {
 }
 
 /** A host's traffic in one hour, as stored. */
-export interface StoredTraffic {
+interface StoredTraffic {
   readonly host: string;
   /** The start of the hour, in epoch ms. */
   readonly at: number;

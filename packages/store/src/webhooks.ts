@@ -16,7 +16,7 @@ import type { Tables } from "./tables.ts";
 const SECRET_PREFIX = "whsec_";
 const SECRET_BYTES = 32;
 
-export interface NewWebhook {
+interface NewWebhook {
   /** Checked by the caller. The store accepts any text. */
   readonly url: string;
   readonly events: readonly WebhookEvent[];

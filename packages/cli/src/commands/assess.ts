@@ -179,7 +179,7 @@ const COLORS = { allow: "green", challenge: "yellow", deny: "red" } as const sat
 >;
 
 /** Shows the decision, its reasons with bars, and what would change it. */
-export function decisionText(answer: DecisionAnswer, changes: readonly Alternative[], style: Style): string {
+function decisionText(answer: DecisionAnswer, changes: readonly Alternative[], style: Style): string {
   const { action, score, reasons, rule, shadow, degraded, ruleset, review, did_you_mean } = answer;
   const complete = changes.find(({ without }) => "on_missing" in without);
   const decider = rule === null ? "the score" : `rule ${rule} of ruleset ${ruleset}`;

@@ -66,7 +66,7 @@ export async function openAnswerData(
 }
 
 /** What a command reads from the database or, if that fails, from the data folder's copy. */
-export interface StoreReading<T> {
+interface StoreReading<T> {
   /** The value if there is no database yet, or if neither the database nor the copy can be read. */
   readonly none: T;
   readonly read: (store: Store) => Promise<T>;

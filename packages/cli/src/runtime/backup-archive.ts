@@ -29,7 +29,7 @@ const manifest = z.object({
 export type Manifest = z.infer<typeof manifest>;
 
 /** A file to write: its content, or where it is. */
-export type BackupFile = { readonly name: string } & ({ readonly text: string } | { readonly path: string });
+type BackupFile = { readonly name: string } & ({ readonly text: string } | { readonly path: string });
 
 /**
  * Writes an archive under its name when it is complete.

@@ -48,7 +48,7 @@ const TIMEOUT_MS = 6 * 3_600_000;
 const SQLITE_FILES = ["", "-wal", "-shm", "-journal"] as const;
 const SQLITE = "sqlite://";
 
-export interface BackupInput {
+interface BackupInput {
   readonly loaded: Pick<LoadedSettings, "settings" | "file">;
   readonly path: string;
   /** Whether to include stored decisions. */
@@ -105,7 +105,7 @@ async function writeBackup(input: BackupInput, hasDatabase: boolean): Promise<Ma
   });
 }
 
-export interface RestoreInput extends Omit<BackupInput, "decisions" | "owner"> {
+interface RestoreInput extends Omit<BackupInput, "decisions" | "owner"> {
   /** Whether to replace what is there. */
   readonly force: boolean;
   /** Whether to replace all admin tokens of the backup. */
@@ -323,7 +323,7 @@ async function keepOld(
   return path;
 }
 
-export interface CopyInput {
+interface CopyInput {
   readonly settings: Settings;
   /** The URL of the empty database. */
   readonly to: string;

@@ -85,7 +85,7 @@ function* conflicts(feed: OwnFeed): Generator<readonly [member: keyof OwnFeed, p
     yield ["url", "must start with https://, because the header is a secret"];
 }
 
-export const ownFeed: z.ZodType<OwnFeed, unknown> = z.strictObject(members).check((context) => {
+const ownFeed: z.ZodType<OwnFeed, unknown> = z.strictObject(members).check((context) => {
   for (const [member, message] of conflicts(context.value as OwnFeed)) {
     const { [member]: input } = context.value;
     context.issues.push({ code: "custom", path: [member], message, input });
@@ -105,7 +105,7 @@ export const ownFeeds: z.ZodType<readonly OwnFeed[], unknown> = z
   });
 
 /** Where a problem occurred, and its message. */
-export interface OwnFeedProblem {
+interface OwnFeedProblem {
   readonly index: number | undefined;
   /** Undefined for a problem with a whole row or list. */
   readonly member: string | undefined;

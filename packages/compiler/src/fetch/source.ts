@@ -56,7 +56,7 @@ export function readSeed(
   };
 }
 
-export function readOwn(feed: Feed, own: string): FeedCopy {
+function readOwn(feed: Feed, own: string): FeedCopy {
   const file = load(programFile(join("compiler", own)));
   return { source: "own", format: feed.ownFormat ?? feed.format, licence: feed.licence, ...measure([file]) };
 }

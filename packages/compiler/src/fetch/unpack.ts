@@ -18,7 +18,7 @@ const ZIP_STARTS = [
 ];
 
 /** @param maxBytes maximum size of the output, in bytes */
-export async function* unarchived(chunks: Chunks, maxBytes: number): AsyncGenerator<Uint8Array> {
+async function* unarchived(chunks: Chunks, maxBytes: number): AsyncGenerator<Uint8Array> {
   const { head, all, close } = await withHead(chunks, BLOCK);
   try {
     if (ZIP_STARTS.some((start) => start.every((byte, i) => head[i] === byte)))

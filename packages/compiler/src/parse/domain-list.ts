@@ -7,7 +7,7 @@ import { toAsciiDomain } from "@inkling/engine";
 import type { Tally } from "./tally.ts";
 
 /** Where a domain is in the file. */
-export interface DomainLine {
+interface DomainLine {
   readonly line: number;
   readonly domain: string;
 }

@@ -9,7 +9,7 @@ import { isSpecialUse } from "../parse/network-list.ts";
 import type { Skipped } from "../parse/tally.ts";
 import { countryCode } from "../place/countries.ts";
 
-export interface CheckedPlaces {
+interface CheckedPlaces {
   readonly stated: StatedPlaces;
   readonly wrong: number;
   readonly firstWrong: Skipped | undefined;

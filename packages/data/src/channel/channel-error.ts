@@ -73,7 +73,7 @@ export const CHANNEL_FAULTS = {
     fix: "free some space (a release needs 180 MB), and check who owns the data folder",
   },
 } as const satisfies Readonly<Record<string, FaultRow>>;
-export type ChannelFault = keyof typeof CHANNEL_FAULTS;
+type ChannelFault = keyof typeof CHANNEL_FAULTS;
 export const CHANNEL_FAULT_KINDS = Object.keys(CHANNEL_FAULTS) as [ChannelFault, ...ChannelFault[]];
 
 export class ChannelError extends Error {

@@ -2,13 +2,7 @@
 // or in a bucket.
 
 export { type BuildResult, failureOf, readBuildResult, writeBuildResult } from "./build-result.ts";
-export {
-  CHANNEL_FAULT_KINDS,
-  CHANNEL_FAULTS,
-  ChannelError,
-  type ChannelFault,
-  PublishStopped,
-} from "./channel-error.ts";
+export { CHANNEL_FAULTS, ChannelError, PublishStopped } from "./channel-error.ts";
 export { type ChannelRuleset, parseChannelRuleset, readChannelRuleset } from "./channel-ruleset.ts";
 export { keyId, makeKeyPair, publicKeyOf, readPrivateKey, readPublicKey } from "./envelope.ts";
 export {
@@ -19,8 +13,8 @@ export {
   parseTrustState,
   readTrustState,
 } from "./follower.ts";
-export type { ObjectReader, ObjectStore } from "./object-store.ts";
+export type { ObjectReader } from "./object-store.ts";
 export { openReader, openStore } from "./open-store.ts";
-export { Publisher, type PublisherOptions, readChannel, VALID_MS } from "./publisher.ts";
+export { Publisher, type PublisherOptions, readChannel } from "./publisher.ts";
 export { S3_VARIABLES, type S3Environment } from "./s3-objects.ts";
 export { rolledBack, type Statement } from "./statement.ts";

@@ -43,7 +43,7 @@ export const STATEMENT_LIMIT = REPLACED_LIMIT;
 export const MANIFEST_LIMIT = 8 << 20;
 const DAY_MS = 86_400_000;
 /** Milliseconds for which servers accept a statement if no newer one is published. */
-export const VALID_MS = 7 * DAY_MS;
+const VALID_MS = 7 * DAY_MS;
 
 export interface PublisherOptions {
   readonly store: ObjectStore;

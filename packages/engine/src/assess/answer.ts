@@ -8,7 +8,7 @@ import type { Ruleset } from "./ruleset.ts";
 import type { ExplainedAnswers } from "./visitor.ts";
 
 /** Optional parts of an answer, chosen by `include`. */
-export interface Included {
+interface Included {
   readonly facts?: { readonly values: Facts; readonly ruleset: Ruleset } | undefined;
   readonly evidence?: ExplainedAnswers | undefined;
 }

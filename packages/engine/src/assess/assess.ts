@@ -113,7 +113,7 @@ function readsAny({ reads }: Condition, { fields }: FactSchema, data: readonly D
 }
 
 /** The result of one example of a ruleset. */
-export interface ExampleResult {
+interface ExampleResult {
   readonly name: string;
   readonly passed: boolean;
   /** What the example expects. A member is undefined if the example does not specify it. */

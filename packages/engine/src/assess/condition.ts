@@ -22,7 +22,7 @@ import {
 } from "./facts.ts";
 
 /** Maximum length of a condition, in UTF-16 units. */
-export const MAX_CONDITION = 1_024;
+const MAX_CONDITION = 1_024;
 
 /** A mistake in a condition. */
 export class ConditionError extends Error {

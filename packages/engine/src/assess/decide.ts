@@ -13,7 +13,7 @@ import { explainVisitor, lookUpVisitor, type Parse, readDecisionInput, visitorFa
 /** Placeholder id of a decision that is not stored. */
 export const UNSTORED_ID = `asm_${"0".repeat(16)}`;
 
-export interface VisitorQuestion {
+interface VisitorQuestion {
   readonly answerer: Answerer;
   readonly source: AnswerSource;
   /** Epoch ms. */
@@ -24,7 +24,7 @@ export interface VisitorQuestion {
   readonly include: { readonly facts: boolean; readonly evidence: boolean };
 }
 
-export type DecidedVisitor =
+type DecidedVisitor =
   | {
       readonly answer: DecisionAnswer;
       readonly facts: Facts;

@@ -3,7 +3,6 @@
 
 export * from "./answer.ts";
 export * from "./assess.ts";
-export { type Condition, ConditionError, compileCondition, MAX_CONDITION } from "./condition.ts";
 export * from "./decide.ts";
 export * from "./domains-today.ts";
 export * from "./facts.ts";

@@ -63,7 +63,7 @@ interface Quality {
   readonly recall: Share | null;
 }
 
-export interface RuleReplay extends Quality {
+interface RuleReplay extends Quality {
   readonly rule: string;
   readonly mode: "live" | "shadow";
   readonly action: Action;
@@ -75,7 +75,7 @@ export interface RuleReplay extends Quality {
   readonly examples: readonly ReplayExample[];
 }
 
-export interface ReasonReplay extends Quality {
+interface ReasonReplay extends Quality {
   readonly reason: ReasonCode;
   readonly weight: number;
   readonly matches: number;

@@ -158,7 +158,7 @@ const decider = new Decider({
 });
 
 /** Assesses a visitor in the sandbox. @param wants bits of WANTS */
-export const assessInSandbox = (visitor: Omit<VisitorInput, "event">, wants: number = PLAIN) =>
+const assessInSandbox = (visitor: Omit<VisitorInput, "event">, wants: number = PLAIN) =>
   decider.assess({ event: EVENT, ...visitor }, { ...SANDBOX, wants });
 
 /** Returns the sandbox visitors, and the sandbox's decision of each. */

@@ -21,7 +21,7 @@ const MAX_UNTAKEN_BYTES = 16 * 1024 * 1024;
 const CLAIM_MS = 1_000;
 const LABEL_MS = 10_000;
 
-export type DecisionQuestion =
+type DecisionQuestion =
   | { readonly type: "claim"; readonly row: NamedDecision }
   | {
       readonly type: "label";
@@ -29,7 +29,7 @@ export type DecisionQuestion =
       readonly outcome: Outcome;
       readonly key: KeyId | undefined;
     };
-export type DecisionReply = Claimed | LabelResult;
+type DecisionReply = Claimed | LabelResult;
 
 export type FromCollector =
   | {

@@ -35,7 +35,7 @@ const CLAIM_BATCH = 200;
 const MAX_CLAIMED = 10_000;
 const LABEL_RETRY_MS = 100;
 
-export interface DecisionWriter {
+interface DecisionWriter {
   add(rows: readonly DecisionRow[]): Promise<void>;
   claim(rows: readonly NamedDecision[]): Promise<readonly DecisionRow[]>;
   label(id: string, outcome: Outcome, key?: KeyId, by?: Author): Promise<object | undefined>;

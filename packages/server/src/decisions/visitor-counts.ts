@@ -29,7 +29,7 @@ const WAYS = 8;
 const HOUR_MS = 3_600_000;
 const MAX_COUNT = 0xffff;
 
-export interface VisitCount {
+interface VisitCount {
   readonly hour: number;
   readonly day: number;
 }

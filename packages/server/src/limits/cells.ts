@@ -38,10 +38,10 @@ const FIRST_COUNT = 8;
 export const CELL_COUNTS = 2 * COUNTED.length;
 const CACHE_LINE = 64;
 /** Bytes of a cell: whole cache lines, three with today's counts. */
-export const CELL_BYTES = Math.ceil((4 * (FIRST_COUNT + CELL_COUNTS)) / CACHE_LINE) * CACHE_LINE;
+const CELL_BYTES = Math.ceil((4 * (FIRST_COUNT + CELL_COUNTS)) / CACHE_LINE) * CACHE_LINE;
 /** Number of marks. Cells beyond this number share the marks of earlier cells. */
 const MARKS = 2 ** 19;
-export const MARKS_BYTES = MARKS / 8;
+const MARKS_BYTES = MARKS / 8;
 
 const WORDS = CELL_BYTES / 8;
 const SLOTS = CELL_BYTES / 4;

@@ -38,7 +38,7 @@ const MAX_KEYS = 5_000;
 const MAX_OVERFLOWS = 32;
 
 /** What a key's bucket needs. `each` and `whole` are nanoseconds of rate, see cells.ts. */
-export interface KeyLimit {
+interface KeyLimit {
   readonly cell: CellIndex;
   readonly each: number;
   readonly whole: number;

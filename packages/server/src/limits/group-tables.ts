@@ -24,7 +24,7 @@ const SILENT_MS = 30_000;
 const COMMIT_MS = 2_000;
 const USAGE_COMMIT_MS = 10_000;
 
-export type HostId = string;
+type HostId = string;
 
 export interface GroupAnswer extends GroupTotals {
   /** Number of hosts in the group, including this one. */

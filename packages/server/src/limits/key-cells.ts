@@ -15,7 +15,7 @@ export type UsageCounter = Pick<
   "record" | "countToday" | "takeQuota" | "chargedDay" | "giveQuotaBack"
 >;
 
-export type CellsByKey = Pick<ReadonlyMap<KeyId, CellIndex>, "get">;
+type CellsByKey = Pick<ReadonlyMap<KeyId, CellIndex>, "get">;
 
 export class KeyCells {
   readonly cells: LimitCells;

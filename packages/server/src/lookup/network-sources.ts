@@ -34,14 +34,14 @@ export interface NetworkSource {
   readonly share: number;
 }
 
-export interface NetworkOwner {
+interface NetworkOwner {
   readonly asn?: number | undefined;
   readonly organization?: string | undefined;
   readonly kind: string;
   readonly share: number;
 }
 
-export interface NetworkSources {
+interface NetworkSources {
   /** Sorted by share, largest first. */
   readonly sources: readonly NetworkSource[];
   readonly owners: readonly NetworkOwner[];

@@ -50,7 +50,7 @@ interface OperatorSource {
   readonly now: number;
 }
 
-export type VisitorAnswer =
+type VisitorAnswer =
   | {
       readonly decision: DecisionAnswer;
       readonly alternatives: readonly Alternative[];
@@ -113,7 +113,7 @@ export function lookUpValues(
 }
 
 /** One release's answer for the history of a value, or the reason why the release cannot be read. */
-export type HistoryAnswer = { readonly answer: object | null; readonly problem: string | null };
+type HistoryAnswer = { readonly answer: object | null; readonly problem: string | null };
 
 /**
  * Looks a value up in several releases, without overrides.

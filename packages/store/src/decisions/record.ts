@@ -40,7 +40,7 @@ export interface DecisionRow {
 }
 
 /** A stored decision as the admin API and `inkling decisions` return it. */
-export interface DecisionJson {
+interface DecisionJson {
   readonly id: string;
   readonly at: string;
   readonly event: string;

@@ -10,7 +10,7 @@ const MAX_REPLAYED = 100_000;
 const MAX_REPLAY_MS = 10_000;
 const PAGE = 250;
 
-export interface StoredReplay extends ReplayReport {
+interface StoredReplay extends ReplayReport {
   /** Why older decisions were left out; null if all decisions since `since` were replayed. */
   readonly stopped: "limit" | "time" | null;
 }

@@ -14,8 +14,7 @@ export const OutcomeBadge = ({ outcome }: { outcome: Outcome | null }) =>
   outcome && <Badge kind={outcome === "abuse" ? "bad" : "good"}>{outcome}</Badge>;
 
 /** @throws {ApiError} */
-export const labelDecision = (id: string, outcome: Outcome) =>
-  call("POST decisions/{id}/outcome", { id, outcome });
+const labelDecision = (id: string, outcome: Outcome) => call("POST decisions/{id}/outcome", { id, outcome });
 
 export const DecisionDetail = ({ id }: { id: string }) => (
   <ResourceDetail route="GET decisions/{id}" id={id} noun="decision">

@@ -41,7 +41,7 @@ function firstVerdict(answers: readonly Answer[]): string {
  * Returns the answer's value in the form that an override needs; undefined if no override of this flag can apply to the
  * value.
  */
-export function overridable(flag: string, answer: Answer): string | undefined {
+function overridable(flag: string, answer: Answer): string | undefined {
   if (!isReputationFlag(flag)) {
     const isMailbox = "email" in answer && !isProblem(answer.email) && answer.email.valid;
     return isMailbox ? answer.value : undefined;
