@@ -195,7 +195,7 @@ describe("evidence on the mirror", () => {
       "jane@mailinator.com",
       [{ feed: "cloudflare-top-100k", label: "popular", effect: "label", weight: 3 }],
     ],
-    ["an institution's name", "jane@dallas.gov", [{ feed: "inkling", label: "name", effect: "removes" }]],
+    ["an institution's name", "jane@harvard.ac.uk", [{ feed: "inkling", label: "name", effect: "removes" }]],
     ["a mistyped name", "jane@hotmil.com", [{ feed: "inkling", label: "name", effect: "removes" }]],
     [
       "a name below a shared domain",
