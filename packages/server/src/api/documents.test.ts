@@ -96,7 +96,7 @@ describe("the pages", () => {
 });
 
 test("the start loads neither documents nor the admin API", () => {
-  const modules = ["run/primary.ts", "run/services.ts", "run/admin-listener.ts", "run/local-serving.ts"].map(
+  const modules = ["run/server.ts", "run/services.ts", "run/admin-listener.ts", "run/local-serving.ts"].map(
     (path) => join(import.meta.dir, "..", path),
   );
   const code = `for (const path of ${JSON.stringify(modules)}) await import(path);

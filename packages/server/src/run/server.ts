@@ -1,6 +1,11 @@
-// server.ts: starts a server, with the API on one port and the admin listener on a second port.
+// server.ts: starts a server, with the API on one port and the admin listener on a second port. It assembles the server
+// from the log, the data folder, the request servers, the services and the admin listener.
 //
-// The server enforces these limits:
+// If `workers` is 1, this thread, the primary, answers requests. Otherwise, worker threads answer requests, and the
+// primary keeps the database connection and follows releases. Limits, quotas and counts are in memory that all threads
+// share. They are exact for the host, and they survive the end of a worker.
+//
+// The server enforces these limits, which server.test.ts tests over real sockets:
 // - Request line and headers: 8 KiB. Bun's parser returns 431.
 // - Time to send the request line and headers: 10 s, even if they arrive byte by byte. Bun allows 10 s for a
 //   connection's first request, and idleTimeout for later requests. It checks every 4 s, so tests measured 12 s.
@@ -8,11 +13,20 @@
 //
 // The API's listener sets no limit for bodies, because a batch stream may have any length (batch.ts). Bun skips a body
 // that is not read.
-//
-// server.test.ts tests these limits over real sockets.
 
+import { ADMIN_PROBLEM_CODES } from "@inkling/contract";
+import { makeFolder, messageOf } from "@inkling/data";
+import { withEntry } from "@inkling/store/host-entry";
+import { StartError } from "../http/start-error.ts";
+import { Bodies } from "../limits/bodies.ts";
+import { LimitCells } from "../limits/cells.ts";
+import { Log } from "../telemetry/log.ts";
+import { warnOfFewFiles } from "../telemetry/open-files.ts";
+import { lineWriter, STANDARD_ERROR } from "../telemetry/standard-error.ts";
 import { type Closers, closeAll, type RunningServer, type ServerOptions } from "./options.ts";
-import { startPrimary } from "./primary.ts";
+import { claimPort } from "./port-claim.ts";
+import { metricsSource, type Serving } from "./serving.ts";
+import { WorkerPool } from "./worker-pool.ts";
 
 export type { DataActions } from "../admin/handler.ts";
 export { type Listener, probePort, StartError } from "../http/start-error.ts";
@@ -26,5 +40,92 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   } catch (error) {
     await closeAll(closers, () => {}); // only the startup error helps the operator
     throw error;
+  }
+}
+
+async function startPrimary(options: ServerOptions, closers: Closers): Promise<RunningServer> {
+  const { workers } = options;
+  const write = options.writeLog ?? lineWriter(STANDARD_ERROR);
+  const log = new Log({ level: options.logLevel, write, now: Date.now });
+  closers.push(() => log.flush());
+  makeDataFolder(options.dataDir);
+  const bodies = new Bodies();
+  const cells = new LimitCells(Date.now());
+  const serving: Serving =
+    workers === 1
+      ? new (await import("./local-serving.ts")).LocalServing(options, { cells, log, bodies })
+      : new WorkerPool(options, { cells, port: claimPort(options.host, options.port), log });
+  closers.push(() => serving.kill());
+
+  // This code is loaded only now. Meanwhile, the first worker loads its own code on a different core.
+  const [{ openServices }, { HostReporter }, { AdminListener }, { startWebhooks }] = await Promise.all([
+    import("./services.ts"),
+    import("./host-reporter.ts"),
+    import("./admin-listener.ts"),
+    import("./webhooks.ts"),
+  ]);
+  const services = await openServices(options, { log, cells, closers, serving });
+  const adminProblems = new Map<string, number>(ADMIN_PROBLEM_CODES.map((code) => [code, 0]));
+  const webhooks = startWebhooks(options, services, closers);
+  const source = metricsSource(options, services, { serving, adminProblems, webhooks }, Date.now());
+  const reporter = new HostReporter(options, serving, source);
+  closers.push(() => reporter.stop());
+  if (services.group) services.group.reportHost = () => reporter.forGroup;
+  const admin = new AdminListener(options, { services, serving, bodies, source, adminProblems, reporter });
+  closers.push(() => admin.stop());
+  const port = await serving.listen(services);
+  reporter.port = port;
+  log.info("listening", {
+    host: options.host,
+    port,
+    admin_port: admin.port,
+    version: options.version,
+    ...(workers > 1 && { workers }),
+  });
+
+  warnOfFewFiles(log);
+
+  const shutDown = async () => {
+    const { drainSeconds } = options;
+    log.info("stopping", drainSeconds > 0 ? { drain_seconds: drainSeconds } : {});
+    serving.drain();
+    await Bun.sleep(drainSeconds * 1_000);
+    // Requests in progress are finished first, because they need the resources that were opened at startup.
+    await closeAll([...closers, () => serving.stop()], (error) => log.crash("stop-failed", error, []));
+    log.info("stopped");
+    log.flush();
+  };
+  let stopping: Promise<void> | undefined;
+  return {
+    port,
+    adminPort: admin.port,
+    log,
+    get hasRelease() {
+      return services.releases.current !== undefined;
+    },
+    report: () => reporter.current,
+    audited: (entry, change) => withEntry(services.store.overrides, entry, change),
+    crash: (error, secrets) => {
+      serving.flushLogs();
+      log.crash("uncaught-error", error, secrets);
+    },
+    stop: () => {
+      stopping ??= shutDown();
+      return stopping;
+    },
+  };
+}
+
+function makeDataFolder(dataDir: string): void {
+  try {
+    makeFolder(dataDir);
+  } catch (error) {
+    const reason = messageOf(error);
+    throw new StartError(
+      "DATA_FOLDER",
+      `cannot use the data folder ${dataDir}: ${reason}`,
+      "set INKLING_DATA_DIR to a folder that this user may write to",
+      error,
+    );
   }
 }
