@@ -35,6 +35,7 @@ export { BITMAP_WORDS, LIST_FLAG, MAX_LIST_RUNS, NODE_FLAG } from "./segment/ran
 export * from "./segment/ranges.ts";
 export * from "./segment/release.ts";
 export * from "./segment/segment.ts";
+export * from "./text/base62.ts";
 export * from "./text/countries.ts";
 export * from "./text/issue-lines.ts";
 export * from "./text/json-limits.ts";

@@ -5,19 +5,12 @@
 import type { AssessOptions, DecisionInput } from "@inkling/client";
 import { problemError } from "@inkling/client/support";
 import { messageOf } from "@inkling/data";
-import { Answerer, type AnswerSource } from "@inkling/engine";
+import { Answerer, type AnswerSource, randomBase62 } from "@inkling/engine";
 import type { Ruleset } from "@inkling/engine/assess";
 import { errorOf } from "./failures.ts";
 import { wrong } from "./read-options.ts";
 
 const ID_LENGTH = 16;
-const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/**
- * The largest multiple of 62 that fits into a byte. Bytes from this value on are skipped, because otherwise some digits
- * would be more likely than others.
- */
-const EVEN = 248;
-
 const decoder = new TextDecoder();
 const parse = (bytes: Uint8Array): unknown => JSON.parse(decoder.decode(bytes));
 const load = () => import("@inkling/engine/assess");
@@ -74,10 +67,4 @@ function bodyInvalid(lines: readonly string[]) {
   return problemError({ code: "BODY_INVALID", status: 400, title: "The body cannot be read", detail });
 }
 
-function newId(): string {
-  let digits = "";
-  while (digits.length < ID_LENGTH)
-    for (const byte of crypto.getRandomValues(new Uint8Array(ID_LENGTH)))
-      if (byte < EVEN && digits.length < ID_LENGTH) digits += BASE62[byte % BASE62.length];
-  return `asm_${digits}`;
-}
+const newId = () => `asm_${randomBase62(ID_LENGTH, (n) => crypto.getRandomValues(new Uint8Array(n)))}`;

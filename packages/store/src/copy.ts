@@ -6,11 +6,11 @@
 
 import { Database as SqliteFile } from "bun:sqlite";
 import type { AuditAction } from "@inkling/contract";
+import { randomBase62 } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
 import { insertAudit } from "./audit.ts";
 import type { Author } from "./author.ts";
 import { StoreError, storeErrorFrom } from "./error.ts";
-import { randomBase62 } from "./keys/token.ts";
 import { NOTICED } from "./notices.ts";
 import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
 

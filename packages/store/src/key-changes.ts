@@ -5,9 +5,9 @@
 // Each row names the stamp before it. Otherwise a change by a server of an older version, which writes no rows, would be
 // missed, and so would a restored backup.
 
+import { randomBase62 } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
 import type { KeyId } from "./keys/key.ts";
-import { randomBase62 } from "./keys/token.ts";
 import type { Tables } from "./tables.ts";
 
 const KEPT = 100_000;

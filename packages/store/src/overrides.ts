@@ -3,6 +3,7 @@
 // Only a restore changes or deletes audit entries (copy.ts).
 
 import type { NewOverride, Override } from "@inkling/engine";
+import { randomBase62 } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
 import {
   type AuditEntry,
@@ -14,7 +15,6 @@ import {
 } from "./audit.ts";
 import type { Author } from "./author.ts";
 import { StoreError } from "./error.ts";
-import { randomBase62 } from "./keys/token.ts";
 import type { LoadedOverrides } from "./overrides/live-overrides.ts";
 import { MAX_OVERRIDES } from "./overrides/override.ts";
 import {

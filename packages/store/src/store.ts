@@ -3,6 +3,7 @@
 // Cost: see each method; no lookup waits for the store.
 
 import type { AuditAction } from "@inkling/contract";
+import { randomBase62 } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
 import { AdminTokenStore } from "./admin-token.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
@@ -29,7 +30,7 @@ import {
 import { type KeyUpdate, keyLine, removalLine, sharedLines } from "./keys/key-table.ts";
 import type { KeySource } from "./keys/live-keys.ts";
 import type { Revocation, RevokedFile } from "./keys/revoked-file.ts";
-import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from "./keys/token.ts";
+import { hashToken, type KeyMode, newKeyToken, tokenHint } from "./keys/token.ts";
 import { NoticeListener } from "./notices.ts";
 import { OverrideStore } from "./overrides.ts";
 import { Retention } from "./retention.ts";

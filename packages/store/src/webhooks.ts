@@ -5,12 +5,12 @@
 // them (copy.ts).
 
 import { type AuditAction, MAX_WEBHOOKS, WEBHOOK_EVENT_NAMES, type WebhookEvent } from "@inkling/contract";
+import { randomBase62 } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
 import { insertAudit, lockAudit } from "./audit.ts";
 import type { Author } from "./author.ts";
 import { StoreError } from "./error.ts";
 import type { EpochMs } from "./keys/key.ts";
-import { randomBase62 } from "./keys/token.ts";
 import type { Tables } from "./tables.ts";
 
 const SECRET_PREFIX = "whsec_";

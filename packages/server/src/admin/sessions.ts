@@ -10,7 +10,8 @@
 // several cookies with this name, the server tries all of them.
 
 import { timingSafeEqual } from "node:crypto";
-import { hashToken, randomBase62 } from "@inkling/store/keys/token";
+import { randomBase62 } from "@inkling/engine";
+import { hashToken } from "@inkling/store/keys/token";
 
 export const SESSION_COOKIE = "inkling_admin";
 export const CONSOLE_HEADER = "Inkling-Console";

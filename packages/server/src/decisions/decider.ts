@@ -11,7 +11,16 @@ import {
   REPUTATION_FLAGS,
   type Reputation,
 } from "@inkling/contract";
-import { Answerer, bitsOf, INCLUDE, normalMailbox, parseEmail, visitorNetwork } from "@inkling/engine";
+import {
+  Answerer,
+  bitsOf,
+  INCLUDE,
+  normalMailbox,
+  parseEmail,
+  randomBase62,
+  toBase62,
+  visitorNetwork,
+} from "@inkling/engine";
 import {
   assess,
   DEFAULT_RULESET,
@@ -27,7 +36,6 @@ import {
   type VisitorSubject,
   visitorFacts,
 } from "@inkling/engine/assess";
-import { randomBase62, toBase62 } from "@inkling/store/keys/token";
 import type { PublishedRuleset } from "@inkling/store/rulesets/record";
 import { type Problem, problem, scopeProblem } from "../http/problems.ts";
 import { problemOf } from "../lookup/failures.ts";

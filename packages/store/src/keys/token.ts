@@ -5,13 +5,12 @@
 // ns; hashing a token takes 270 ns.
 
 import { sha256Hex } from "@inkling/data";
-import { crc32 } from "@inkling/engine";
+import { crc32, randomBase62, toBase62 } from "@inkling/engine";
 
 /** Requests with a `live` key get answers from data. Requests with a `test` key get fixed sandbox answers. */
 export const KEY_MODES = ["live", "test"] as const;
 export type KeyMode = (typeof KEY_MODES)[number];
 
-const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const RANDOM_LENGTH = 32; // 190 bits
 const CHECKSUM_LENGTH = 6; // 62^6 > 2^32
 /** Length in characters of every key's token. */
@@ -47,18 +46,6 @@ export function tokenFormat(prefix: string): (text: string) => boolean {
 
 const isKeyToken = tokenFormat(`ink_(?:${KEY_MODES.join("|")})_`);
 
-/** Returns `length` characters of base62, each equally likely. */
-export function randomBase62(length: number, randomBytes: (n: number) => Uint8Array): string {
-  let text = "";
-  while (text.length < length) {
-    for (const byte of randomBytes(length - text.length)) {
-      // 248 = 4 * 62: also using the eight remaining byte values would favour the first eight characters
-      if (byte < 248) text += BASE62[byte % 62];
-    }
-  }
-  return text;
-}
-
 /** True if `text` has the form of a key, including the checksum. The key need not exist. */
 export function isWellFormedToken(text: string): boolean {
   return text.length === TOKEN_LENGTH && isKeyToken(text);
@@ -82,17 +69,3 @@ export function tokenHint(token: string): string {
 
 /** Returns the CRC-32 of `body` in base62. */
 const checksum = (body: string) => toBase62(crc32(encoder.encode(body)), CHECKSUM_LENGTH);
-
-/**
- * Formats a whole number as `length` characters of base62, most significant first. Texts of the same length sort like
- * their numbers.
- */
-export function toBase62(number: number, length: number): string {
-  let rest = number;
-  let digits = "";
-  for (let i = 0; i < length; i++) {
-    digits = BASE62[rest % 62] + digits;
-    rest = Math.floor(rest / 62);
-  }
-  return digits;
-}
