@@ -132,7 +132,7 @@ async function checkAll(settings: Settings, { terminal, stopper }: Context) {
 const summary = (total: number, wrong: number) =>
   wrong === 0
     ? `${total} feeds are as their publishers promise.`
-    : `${wrong} of ${total} feeds need attention. \`inkling feeds disable FEED\` turns one off.`;
+    : `${wrong} of ${total} feeds need attention. Fix what REMARK shows, or turn a feed off with \`inkling feeds disable FEED\`.`;
 
 const HOUR_MS = 3_600_000;
 

@@ -65,7 +65,7 @@ function gapsPart(current: LoadedRelease, updates: boolean, style: Style): strin
     ...gaps.map((gap) => `  ${gap}`),
     style.dim(
       updates
-        ? "  fetching it now; a line below says when it has arrived"
+        ? "  fetching it now; a line below says when it has arrived, or why not"
         : "  `inkling data status` shows every feed and why data is missing",
     ),
   ];

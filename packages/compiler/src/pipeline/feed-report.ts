@@ -37,8 +37,8 @@ export function reportOf(
     const { publishedAt } = used.copy;
     const age =
       publishedAt === undefined
-        ? `is more than ${days} days old`
-        : `is from ${publishedAt.toISOString().slice(0, 10)}, more than ${days} days ago`;
+        ? `more than ${days} days old`
+        : `dated ${publishedAt.toISOString().slice(0, 10)}, more than ${days} days ago`;
     const text = `${sourceWord(feed, used.copy)}: ${age}: its claims are ignored`;
     problems.push({ text });
   }

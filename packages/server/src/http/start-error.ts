@@ -26,8 +26,8 @@ interface Texts {
 const TEXTS: Readonly<Record<string, Texts>> = {
   EADDRINUSE: {
     problem: (where) => `${where} is in use by another program`,
-    hint: (flag) =>
-      `if that program is Inkling, it is already running; otherwise stop it, or choose a free port: ${flag} 9000`,
+    hint: () =>
+      "if that program is Inkling, it is already running; otherwise stop it, or choose free ports: --port 9000 --admin-port 9001 (INKLING_PORT, INKLING_ADMIN_PORT)",
   },
   EACCES: {
     problem: (where) => `not allowed to listen on ${where}`,
