@@ -34,7 +34,7 @@ export interface ParameterRow {
   readonly description: string;
 }
 
-interface AnswerRow {
+export interface AnswerRow {
   readonly description: string;
   /** Headers marked with "?" are not always present. */
   readonly headers: readonly string[];
