@@ -2,13 +2,14 @@
 // has no token and no revoked key.
 //
 // An earlier version wrote one JSON object with all tokens, and lines of changes. A key that this version cannot read is
-// reported and left out. So is a line that is not JSON; its text is never reported, because it could be a token.
+// reported and left out. So is a line that is damaged; its text is never reported, because it could be a token.
 
 import { messageOf, SnapshotFile, type SnapshotFileOptions } from "@inkling/data";
 import { type KeyId, type KeyRow, NAME_FROM_SETTINGS } from "./key.ts";
 import { type KeyTable, type KeyUpdate, keyLine, recordOf, removalLine } from "./key-table.ts";
 
 const FORMAT = "inkling-key-snapshot";
+const ID = /^key_\w+$/;
 const HEADER = `${JSON.stringify({ format: FORMAT, version: 2 })}\n`;
 
 /** A line of version 1: all tokens, or the tokens of changed keys at a stamp, if the keys before had the stamp `from`. */
@@ -50,7 +51,7 @@ const stampLine = (stamp: string) => Buffer.from(`${JSON.stringify(stamp)}\n`);
 
 /**
  * @param report called with the reason for each key that is left out because this version cannot read it, and once with
- *     the number of lines that are not JSON
+ *     the number of damaged lines
  * @throws Error if the text is not a copy
  */
 export function readKeyCopy(text: string, report: (reason: string) => void = () => {}): KeyUpdate {
@@ -63,7 +64,7 @@ export function readKeyCopy(text: string, report: (reason: string) => void = () 
   let damaged = 0;
   for (const line of version === 1 ? linesOfEarlier([first, ...rest]) : rest) {
     const values = jsonOf(line);
-    if (Array.isArray(values)) lines.push(readable(line, values, report));
+    if (Array.isArray(values) && ID.test(String(values[0]))) lines.push(readable(values, report));
     else if (typeof values === "string") stamp = values;
     else {
       damaged++;
@@ -71,7 +72,7 @@ export function readKeyCopy(text: string, report: (reason: string) => void = () 
       if (id !== undefined) lines.push(removalLine(id as KeyId)); // an earlier line about the key must not apply
     }
   }
-  if (damaged > 0) report(`${damaged} ${damaged === 1 ? "line is" : "lines are"} not JSON, and left out`);
+  if (damaged > 0) report(`${damaged} ${damaged === 1 ? "line is" : "lines are"} damaged, and left out`);
   if (typeof stamp !== "string") throw new Error("the key snapshot has no stamp");
   return { stamp, lines: Buffer.from(lines.join("")) };
 }
@@ -84,19 +85,22 @@ function jsonOf(line: string): unknown {
   }
 }
 
-function readable(line: string, values: readonly unknown[], report: (reason: string) => void): string {
-  const [id, tokens] = values;
-  if (tokens === undefined) return `${line}\n`;
+/** Returns the line as `keyLine` prints it, because the table reads bytes at fixed places. */
+function readable(values: readonly unknown[], report: (reason: string) => void): string {
+  const id = String(values[0]);
+  if (values.length === 1) return removalLine(id);
   try {
-    recordOf(values, (reason) => report(`${id}: ${reason}`));
-    for (const [hash, until] of Object.entries(tokens as object)) {
+    const { tokens } = recordOf(values, (reason) => report(`${id}: ${reason}`));
+    if (typeof tokens !== "object" || tokens === null || Array.isArray(tokens))
+      throw new Error("its tokens are not an object");
+    for (const [hash, until] of Object.entries(tokens)) {
       if (!/^[0-9a-f]{64}$/.test(hash)) throw new Error("a token's hash is not a SHA-256 hash");
       if (until !== null && !Number.isSafeInteger(until)) throw new Error("a token's expiry is not a time");
     }
-    return `${line}\n`;
+    return `${JSON.stringify(values)}\n`;
   } catch (error) {
     report(`${id}: ${messageOf(error)}`);
-    return removalLine(String(id)); // an earlier line about the key must not apply
+    return removalLine(id); // an earlier line about the key must not apply
   }
 }
 

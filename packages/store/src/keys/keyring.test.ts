@@ -274,6 +274,40 @@ describe("a copy that version 0.1 wrote", () => {
   });
 });
 
+describe("a line of the copy that is JSON, but not as the server writes it", () => {
+  const tokens = ["key_a", "key_b", "key_c"].map((id) => ({
+    hash: hashToken(id),
+    key: key(id),
+    validUntil: undefined,
+  }));
+  const text = Buffer.from(keyCopyText(new KeyTable(keyUpdate("1", tokens)))).toString();
+  const [, , line = ""] = text.split("\n");
+  const [id, ofKey, ...rest] = JSON.parse(line);
+  const with_ = (...values: readonly unknown[]) => JSON.stringify([...values, ...rest]);
+
+  test.each([
+    ["spaces", JSON.stringify(JSON.parse(line), null, 1).replaceAll("\n", ""), true],
+    ["an escape in the id", line.replace("key_", "\\u006bey_"), true],
+    ["a list of tokens", with_(id, []), false],
+    ["a number of tokens", with_(id, 5), false],
+    ["a text of tokens", with_(id, ""), false],
+    ["a removal with spaces", `[ "${id}" ]`, false],
+    ["nothing", "[]", false],
+    ["an id that is a number", with_(5, ofKey), false],
+    ["an id with a quote", with_('key_"', ofKey), false],
+    ["an id with a letter of two bytes", with_("key_é", ofKey), false],
+  ])("%s", (_what, changed, isUsed) => {
+    const table = new KeyTable(readKeyCopy(text.replace(line, changed)));
+    const found = tokens.map(({ hash, key }) => [
+      table.findByToken(hash)?.key.id,
+      table.findById(key.id)?.key.id,
+    ]);
+    const one = (keyId: string, isThere = true) => (isThere ? [keyId, keyId] : [undefined, undefined]);
+    expect(found).toEqual([one("key_a"), one("key_b", isUsed), one("key_c")]);
+    expect(table.size).toBe(isUsed ? 3 : 2);
+  });
+});
+
 test("a line of the copy that is not JSON is left out and counted; its text and the key's earlier line are not used", () => {
   const tokens = ["key_a", "key_b", "key_c"].map((id) => ({
     hash: hashToken(id),
@@ -289,7 +323,7 @@ test("a line of the copy that is not JSON is left out and counted; its text and 
   };
   expect(read(text)).toEqual({ reasons: [], stamp: "1", ids: ["key_a", "key_b", "key_c"] });
   expect(read(`${text}${damaged}`)).toEqual({
-    reasons: ["2 lines are not JSON, and left out"],
+    reasons: ["2 lines are damaged, and left out"],
     stamp: "1",
     ids: ["key_a", "key_c"],
   });
