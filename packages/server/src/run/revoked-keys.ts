@@ -82,10 +82,16 @@ export class RevokedKeys {
     keyring.refused = this.options.file.keysOf((keyId) => keyring.table.has(keyId));
   }
 
-  /** Logs that an update has keys that this host refuses. */
-  logAdded(before: ReadonlySet<KeyId>): void {
+  /**
+   * Logs that an update has keys that this host refuses. A key may have been revoked in the database after the update was
+   * read, so the keys are loaded once more first.
+   */
+  async logAdded(before: ReadonlySet<KeyId>): Promise<void> {
     const { keyring, log } = this.options;
-    if ([...keyring.refused].some((keyId) => !before.has(keyId)))
+    const added = [...keyring.refused].filter((keyId) => !before.has(keyId));
+    if (added.length === 0) return;
+    await this.followed?.refresh();
+    if (added.some((keyId) => keyring.refused.has(keyId)))
       log.error("keys-revoked-here", { keys: keyring.refused.size, hint: REVOKED_HINT });
   }
 

@@ -232,7 +232,7 @@ async function startKeyLoader(
         if (key.quota !== undefined && key.quota !== keyring.find(key.id)?.quota) onQuota(key.id);
       keys.take(update);
       revoked.apply();
-      revoked.logAdded(refused);
+      void revoked.logAdded(refused); // not awaited: it waits for the next update
       serving.publish("keys");
     },
     copy: keyCopy(

@@ -1,0 +1,44 @@
+// Tests which refused keys are logged when an update is activated.
+
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { parseNewKey } from "@inkling/store/keys/key-input";
+import type { TokenRecord } from "@inkling/store/keys/key-table";
+import { Keyring } from "@inkling/store/keys/keyring";
+import { RevokedFile } from "@inkling/store/keys/revoked-file";
+import { keyUpdate } from "../../../../test/harness/key-updates.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
+import { RevokedKeys } from "./revoked-keys.ts";
+
+const TOKEN = {
+  hash: "0".repeat(64),
+  key: { ...parseNewKey({ name: "a" }, 0), id: "key_a", hint: "", createdAt: 0, revokedAt: undefined },
+  validUntil: undefined,
+};
+
+test.each([
+  ["also in the database, after the update was read", true, []],
+  ["only here", false, [["keys-revoked-here", 1]]],
+])("a key that is revoked %s", async (_where, isRevoked, logged) => {
+  const keyring = new Keyring();
+  const file = new RevokedFile(join(temporaryFolder(), "revoked"));
+  const events: unknown[] = [];
+  const revoked = new RevokedKeys({
+    file,
+    store: { readRevocations: async () => ({ last: 0, revocations: [] }) },
+    keyring,
+    log: { error: (event, fields) => void events.push([event, fields?.keys]) },
+    onChange: () => {},
+    checkMs: 600_000,
+  });
+  const activate = (tokens: readonly TokenRecord[]) => {
+    keyring.replace(keyUpdate("1", tokens));
+    revoked.apply();
+  };
+  revoked.follow({ refresh: async () => activate(isRevoked ? [] : [TOKEN]) });
+  file.add([{ id: "key_a", at: 0, author: "test" }]);
+  activate([TOKEN]);
+  await revoked.logAdded(new Set());
+  expect(events).toEqual(logged);
+  await revoked.stop();
+});
