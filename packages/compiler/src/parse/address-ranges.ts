@@ -62,7 +62,8 @@ export const NO_RANGE = "is not an address range, which goes from a lower to a h
 
 function addAll(list: EntryList, number: number, networks: readonly Prefix[] | null | undefined): void {
   if (!networks) list.tally.fail(number, NO_RANGE);
-  else for (const network of networks) list.add(number, formatPrefix(network)); // unwraps IPv4 inside IPv6
+  list.tally.expand(networks?.length ?? 0);
+  for (const network of networks ?? []) list.add(number, formatPrefix(network)); // unwraps IPv4 inside IPv6
 }
 
 /** Converts integers below 2^32 to IPv4, and larger integers to IPv6. Mapped IPv4 addresses become IPv4. */

@@ -95,7 +95,8 @@ class GeofeedList extends NetworkList {
     if (!prefix.includes("-")) return this.locate(line, super.add(line, prefix), place);
     const networks = networksOfRange(prefix);
     if (networks === undefined) this.tally.fail(line, NO_RANGE);
-    else for (const network of networks) this.locate(line, super.add(line, formatPrefix(network)), place);
+    this.tally.expand(networks?.length ?? 0);
+    for (const network of networks ?? []) this.locate(line, super.add(line, formatPrefix(network)), place);
     return undefined;
   }
 

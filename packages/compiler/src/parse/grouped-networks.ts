@@ -62,25 +62,27 @@ const BOTS = z.object({
 });
 
 /** The operators that have another name than their service. */
-const OPERATORS: Readonly<Record<string, string>> = {
-  Amazonbot: "amazon",
-  Applebot: "apple",
-  Bingbot: "microsoft",
-  "ChatGPT-User": "openai",
-  ClaudeBot: "anthropic",
-  DuckDuckBot: "duckduckgo",
-  GPTBot: "openai",
-  "Google (special)": "google",
-  "Google (user-triggered)": "google",
-  Googlebot: "google",
-  Kagibot: "kagi",
-  "Meta-ExternalAgent": "meta",
-  "OAI-SearchBot": "openai",
-  PerplexityBot: "perplexity",
-  SERankingBacklinksBot: "seranking",
-};
+const OPERATORS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    Amazonbot: "amazon",
+    Applebot: "apple",
+    Bingbot: "microsoft",
+    "ChatGPT-User": "openai",
+    ClaudeBot: "anthropic",
+    DuckDuckBot: "duckduckgo",
+    GPTBot: "openai",
+    "Google (special)": "google",
+    "Google (user-triggered)": "google",
+    Googlebot: "google",
+    Kagibot: "kagi",
+    "Meta-ExternalAgent": "meta",
+    "OAI-SearchBot": "openai",
+    PerplexityBot: "perplexity",
+    SERankingBacklinksBot: "seranking",
+  }),
+);
 const operatorOf = (service: string): string =>
-  OPERATORS[service] ?? service.toLowerCase().replace(/[^a-z0-9]/g, "");
+  OPERATORS.get(service) ?? service.toLowerCase().replace(/[^a-z0-9]/g, "");
 
 /**
  * Maximum length of a prefix that contains more than one service's machines. The widest list of a crawler has a /17,

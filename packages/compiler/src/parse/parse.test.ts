@@ -1,6 +1,6 @@
 // Tests every format with the samples in fixtures/feeds, the seeds, and files that must be refused.
 
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -8,6 +8,7 @@ import { formatPrefix } from "@inkling/engine";
 import { randomBelow } from "../../../../test/harness/random.ts";
 import { EXTENSIONS, type Format } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
+import { parseGeofeed } from "./geofeed.ts";
 import {
   isDomainFormat,
   isNetworkFormat,
@@ -18,6 +19,7 @@ import {
   parseNroDelegated,
 } from "./index.ts";
 import { isSystemFormat, parseSystemKinds } from "./system-kinds.ts";
+import { Tally } from "./tally.ts";
 import { findDate } from "./text.ts";
 
 const FIXTURES = join(import.meta.dir, "../../fixtures/feeds");
@@ -870,5 +872,38 @@ describe("the number of JSON values is limited before the file is parsed", () =>
     const text = String.raw`a\"${",[{".repeat(2_000_000)}\\`;
     const body = bytes(`[{"ip":"192.0.2.1","note":"${text}"},{"ip":"192.0.2.2"}]`);
     expect(networks(read(body))).toHaveLength(2);
+  });
+});
+
+describe("what a hostile publisher may send", () => {
+  /** Names that every object inherits. */
+  const INHERITED = ["constructor", "toString", "hasOwnProperty"];
+
+  test.each(INHERITED)("a crawler, and kinds of systems, named %s", (name) => {
+    const service = JSON.stringify(name);
+    const bots = `{"services":{${service}:{"ip_list_authoritative":true,"ipv4":["192.0.2.0/24"]}}}`;
+    const { groups } = parseNetworks("ipverse-bots", bytes(bots));
+    expect(groups?.map(({ operator }) => operator)).toEqual([name.toLowerCase()]);
+    const metadata = `[{"asn":1,"metadata":{"category":${service}}},{"asn":2,"metadata":{"category":"isp"}}]`;
+    expect([...parseSystemKinds("as-metadata", bytes(metadata), undefined).kinds]).toEqual([[2, "isp"]]);
+    const nets = `{"data":[{"asn":1,"info_type":${service}},{"asn":2,"info_types":["Content"]}]}`;
+    expect([...parseSystemKinds("peeringdb-net", bytes(nets), undefined).kinds]).toEqual([[2, "hosting"]]);
+  });
+
+  test.each([
+    ["network-lines", (text: string) => parseNetworks("network-lines", bytes(text)), ""],
+    ["geofeed", (text: string) => parseGeofeed(bytes(text)), ",DE,,,"],
+  ])("%s: the networks of each range are counted", (_format, parse, rest) => {
+    const expand = spyOn(Tally.prototype, "expand");
+    parse(`192.0.2.1-192.0.2.9${rest}\n2001:db8::1-2001:db8:ffff:ffff:ffff:ffff:ffff:fffe${rest}\n`);
+    expect(expand.mock.calls).toEqual([[4], [190]]);
+    expand.mockRestore();
+  });
+
+  test("a million networks in few ranges are refused, in many ranges used", () => {
+    const [few, many] = [new Tally(), new Tally()];
+    for (let i = 0; i < 10_000; i++) few.expand(100);
+    for (let i = 0; i < 500_000; i++) many.expand(4);
+    expect(() => few.expand(1)).toThrow(/^has 10001 ranges with 1000001 networks, which is too many$/);
   });
 });

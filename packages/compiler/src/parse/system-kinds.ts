@@ -21,13 +21,15 @@ interface SystemKinds extends Skips {
 }
 
 const MAX_ASN = 4_294_967_295;
-const CATEGORIES: Readonly<Record<string, NetworkKind>> = {
-  isp: "isp",
-  hosting: "hosting",
-  business: "business",
-  education_research: "education",
-  government_admin: "government",
-};
+const CATEGORIES: ReadonlyMap<string, NetworkKind> = new Map(
+  Object.entries<NetworkKind>({
+    isp: "isp",
+    hosting: "hosting",
+    business: "business",
+    education_research: "education",
+    government_admin: "government",
+  }),
+);
 const RECORDS = z.array(
   z.object({
     asn: z.number().int().min(0).max(MAX_ASN),
@@ -36,13 +38,15 @@ const RECORDS = z.array(
 );
 
 /** The other types, such as NSP, can be any kind of network. */
-const TYPES: Readonly<Record<string, NetworkKind>> = {
-  "Cable/DSL/ISP": "isp",
-  Content: "hosting",
-  Enterprise: "business",
-  "Educational/Research": "education",
-  Government: "government",
-};
+const TYPES: ReadonlyMap<string, NetworkKind> = new Map(
+  Object.entries<NetworkKind>({
+    "Cable/DSL/ISP": "isp",
+    Content: "hosting",
+    Enterprise: "business",
+    "Educational/Research": "education",
+    Government: "government",
+  }),
+);
 const NETS = z.object({
   data: z.array(
     z.object({
@@ -94,7 +98,7 @@ export function parseSystemKinds(
 function parseMetadata(body: Uint8Array): SystemKinds {
   const kinds = new Map<number, NetworkKind>();
   for (const { asn, metadata } of readJson(readText(body), RECORDS)) {
-    const kind = CATEGORIES[metadata?.category ?? ""];
+    const kind = CATEGORIES.get(metadata?.category ?? "");
     if (kind !== undefined && asn > 0) kinds.set(asn, kind);
   }
   return { kinds, skipped: [], skippedCount: 0 };
@@ -105,7 +109,7 @@ function parsePeeringdb(body: Uint8Array): SystemKinds {
   const kinds = new Map<number, NetworkKind>();
   for (const { asn, info_type, info_types } of readJson(readText(body), NETS).data) {
     const types = info_types?.length ? info_types : [info_type ?? ""];
-    const [kind, ...others] = new Set(types.map((type) => TYPES[type]));
+    const [kind, ...others] = new Set(types.map((type) => TYPES.get(type)));
     if (kind !== undefined && others.length === 0 && asn > 0) kinds.set(asn, kind);
   }
   return { kinds, skipped: [], skippedCount: 0 };

@@ -24,6 +24,9 @@ export interface Skips {
 const UNUSABLE_SHARE = 0.1;
 const MAX_NAMED = 1_000;
 const HOPELESS = 10_000;
+/** Networks that the ranges of a file may have together, and how many each of them may have on average if there are more. */
+const MANY_NETWORKS = 1_000_000;
+const PER_RANGE = 4;
 
 export class Tally {
   private readonly unit: "line" | "record";
@@ -31,6 +34,8 @@ export class Tally {
   private used = 0;
   private passed = 0;
   private unusable = 0;
+  private ranges = 0;
+  private networksOfRanges = 0;
   private firstUnusable: Skipped | undefined;
   /** The latest entry, if it was unusable. */
   private latestUnusable: Skipped | undefined;
@@ -44,6 +49,19 @@ export class Tally {
   use(): void {
     this.used++;
     this.latestUnusable = undefined;
+  }
+
+  /**
+   * Counts the networks of a range. A line of 40 bytes can have 254, so a small file could fill the memory.
+   * @throws FeedError if there are implausibly many
+   */
+  expand(networks: number): void {
+    this.ranges++;
+    this.networksOfRanges += networks;
+    if (this.networksOfRanges > Math.max(MANY_NETWORKS, PER_RANGE * this.ranges))
+      throw new FeedError(
+        `has ${this.ranges} ranges with ${this.networksOfRanges} networks, which is too many`,
+      );
   }
 
   /** Skips a well-formed entry. Such entries are not a sign of a broken file. */
