@@ -3,7 +3,7 @@
 // also runs on made-up files that break it.
 
 import { describe, expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { FORMATS } from "@inkling/bulk";
 import { FEEDS } from "@inkling/compiler/feeds";
@@ -17,6 +17,7 @@ import {
   made,
   packageOf,
   projectFiles,
+  projectPaths,
   ROOT,
   withoutComments,
 } from "./harness/project-files.ts";
@@ -88,7 +89,7 @@ describe("the engine", () => {
     expect(impurities(code)).toEqual([]));
 
   const imports: [path: string, text: string][] = [
-    ["packages/engine/src/a.ts", 'import { existsSync, readFileSync } from "node:fs";'],
+    ["packages/engine/src/a.ts", 'import { existsSync, readFileSync, statSync } from "node:fs";'],
     ["packages/engine/src/a.ts", 'import { x } from "commander";'],
     ["packages/engine/src/a.test.ts", 'import { test } from "bun:test";'],
   ];
@@ -507,4 +508,10 @@ describe("no local paths or registries", () => {
     `"resolved": "${"https"}://h/x"`,
   ];
   test.each(samples)("a trace is found: %s", (text) => expect(traces([made("a.md", text)])).not.toEqual([]));
+});
+
+test("no file is larger than 1 MB: what a build leaves behind does not go into the history", () => {
+  const large = projectPaths().filter((path) => statSync(join(ROOT, path)).size > 1_000_000);
+  expect(large).toEqual([]);
+  expect(projectPaths().length).toBeGreaterThan(1_000);
 });

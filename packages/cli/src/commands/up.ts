@@ -5,6 +5,7 @@ import { type Settings, settingsReadBy } from "@inkling/contract";
 import { findUsable, openRelease, openServable } from "@inkling/data";
 import { HAS_SEEDS } from "@inkling/data/program";
 import type { LoadedRelease } from "@inkling/engine";
+import type { RunningServer } from "@inkling/server";
 import type { Command } from "commander";
 import { shown } from "../config/settings.ts";
 import { cliAuthor } from "../config/user.ts";
@@ -84,7 +85,13 @@ async function up(settings: Settings, context: Context): Promise<void> {
         const text = news.after(result, (performance.now() - startedAt) / 1000, style);
         if (terminal.width !== undefined && text !== undefined) terminal.out(`\n${text}`);
       };
-      await keepFresh(settings, running, stopper.signal, {
+      const server = {
+        log: terminal.width === undefined ? running.log : withoutUnreached(running.log),
+        get hasRelease() {
+          return running.hasRelease;
+        },
+      };
+      await keepFresh(settings, server, stopper.signal, {
         firstMs,
         listsFirst: updates && current.manifest.missing.length > 0,
         updates: requests,
@@ -100,6 +107,14 @@ async function up(settings: Settings, context: Context): Promise<void> {
     }
   }
 }
+
+/** In a terminal, `Arrivals` says in prose that publishers could not be reached. */
+const withoutUnreached = (log: RunningServer["log"]): RunningServer["log"] => ({
+  info: (event, fields) => log.info(event, fields),
+  error: (event, fields) => {
+    if (event !== "feeds-not-reached") log.error(event, fields);
+  },
+});
 
 async function keysOf(settings: Settings): Promise<KeysOf> {
   return withNewStore(settings, async (store) => {
