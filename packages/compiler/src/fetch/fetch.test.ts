@@ -70,6 +70,7 @@ describe("successful responses", () => {
   });
   test.each([
     ["for good, in two steps: the last URL without its query", "/moved", "/good"],
+    ["for good, to a URL too long to show", "/moved-far", undefined],
     ["only for now", "/hops/2", undefined],
     ["for now, to a URL that has moved for good", "/moved-for-now", undefined],
   ])("moved %s", async (_name, path, movedTo) => {

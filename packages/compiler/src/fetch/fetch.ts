@@ -83,6 +83,11 @@ export interface Download {
   readonly validators?: Validators | undefined;
 }
 
+/** A longer URL of a publisher is not shown. */
+const MAX_URL = 300;
+const shownUrl = ({ origin, pathname }: URL): string | undefined =>
+  origin.length + pathname.length <= MAX_URL ? `${origin}${pathname}` : undefined;
+
 /** What a response says beside its body. */
 interface Downloaded extends Validators {
   /** The URL that has replaced the requested one for good (301 or 308), without its query. */
@@ -120,7 +125,7 @@ export async function download(request: Download): Promise<Downloaded | undefine
     return {
       etag: response.headers.get("etag") ?? undefined,
       lastModified: response.headers.get("last-modified") ?? undefined,
-      movedTo: movedTo && `${movedTo.origin}${movedTo.pathname}`,
+      movedTo: movedTo && shownUrl(movedTo),
     };
   } catch (error) {
     if (error instanceof FeedError || isDiskError(error)) throw error;

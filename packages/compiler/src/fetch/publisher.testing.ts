@@ -49,6 +49,8 @@ export async function startPublisher(): Promise<Publisher> {
       "/403": () => response.writeHead(403).end("<html>no</html>"),
       "/moved": () => redirect("/new/home", 301),
       "/new/home": () => redirect("/good?token=secret", 308),
+      "/moved-far": () => redirect(`/${"z".repeat(400)}`, 301),
+      [`/${"z".repeat(400)}`]: () => ok(LIST),
       "/moved-for-now": () => redirect("/moved"),
       "/to-http": () => redirect("http://publisher.example/list"),
       "/to-loopback": () => redirect("http://127.0.0.1:1/list"),

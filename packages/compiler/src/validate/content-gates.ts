@@ -25,6 +25,7 @@ const DOCUMENTS: ReadonlySet<Format> = new Set([
   "domain-json",
   "fakefilter-json",
   "misp-domains",
+  "organisation-websites",
   "json-networks",
   "ipverse-bots",
   "signed-json",
