@@ -76,6 +76,7 @@ export const MENU: readonly Section[] = [
       ["Leaked keys", "/leaked-keys", "docs/leaked-keys.md"],
       ["Data folder", "/data-folder", "docs/data-folder.md"],
       ["Console", "/console", "docs/console.md"],
+      ["Fix a wrong answer", "/wrong-answer", "docs/wrong-answer.md"],
       ["Overrides", "/overrides", "docs/overrides.md"],
       ["Webhooks", "/webhooks", "docs/webhooks.md"],
       ["Audit trail", "/audit", "docs/audit.md"],
