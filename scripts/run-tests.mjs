@@ -71,11 +71,10 @@ export async function runTests(args, { root = ROOT, minutes } = {}) {
   const results = { passed: 0, failures: [], skipped: [] };
   const files = findTests(root, options, parts);
   const all = !options.unit && !options.data && parts.length === 0;
-  await Promise.all([
-    files.length > 0 &&
-      runFiles(files, { ...options, root, minutes, temp, quiet: parts.length === 0 }, results),
-    all && runChecks(results),
-  ]);
+  // Tests that pack the packages build them again, so whatever reads their builds runs first.
+  if (all) await Promise.all([runChecks(nodeChecks(), results), runChecks(sourceChecks(), results)]);
+  if (files.length > 0)
+    await runFiles(files, { ...options, root, minutes, temp, quiet: parts.length === 0 }, results);
   try {
     rmSync(temp, { recursive: true, force: true, maxRetries: 5 });
   } catch (error) {
@@ -154,18 +153,19 @@ async function runFiles(files, options, results) {
   if (problem && results.failures.length === from) fail(results, "", "bun test", problem);
 }
 
-/**
- * Runs the other checks. The contract is built first, because the engine imports the built contract on Node and for
- * types.
- */
-async function runChecks(results) {
-  const tsc = (...args) => [binary("tsc"), "-p", ...args];
-  const checks = [
-    ["biome check", [binary("biome"), "check", "."]],
-    ["prose", [process.execPath, join(ROOT, "scripts/prose.mjs")]],
+const tsc = (...args) => [binary("tsc"), "-p", ...args];
+
+const sourceChecks = () => [
+  ["biome check", [binary("biome"), "check", "."]],
+  ["prose", [process.execPath, join(ROOT, "scripts/prose.mjs")]],
+  ["types", tsc(".")],
+  ["types of the console", tsc("packages/console")],
+];
+
+/** The contract is built first, because the engine imports the built contract on Node and for types. */
+function nodeChecks() {
+  return [
     ["contract builds for Node", tsc("packages/contract")],
-    ["types", tsc(".")],
-    ["types of the console", tsc("packages/console")],
     ...["engine", "client"].flatMap((name) => {
       const out = `packages/${name}/dist-test`; // as deep as src: tests find repository files from both
       return [
@@ -178,6 +178,9 @@ async function runChecks(results) {
       ];
     }),
   ];
+}
+
+async function runChecks(checks, results) {
   for (const [name, command] of checks) {
     const { problem, output } = await run(typeof command === "function" ? command() : command, {
       minutes: 15,
