@@ -51,19 +51,14 @@ function withoutRelease({ refused, channel }: StatusSource["releases"]): string 
   return `the release ${refused.name} is damaged or from another version: \`inkling doctor\` names the fault; ${repair}`;
 }
 
-/** Returns the flags without data whose feeds have never been requested, as after a first build from seeds. */
-function unrequestedFlags({ allowMissing, releases: { current } }: StatusSource): string[] {
-  if (current === undefined || allowMissing) return [];
-  const { missing, feeds } = current.manifest;
-  return REPUTATION_FLAGS.filter(
-    (flag) =>
-      missing.includes(flag) &&
-      !feeds.some(({ sets, state, error }) => sets === flag && state === "missing" && error !== undefined),
-  );
+/** Does a flag lack data whose feeds have never been requested, as after a first build from seeds? */
+export function isStarting({ allowMissing, releases }: StatusSource): boolean {
+  const { current, feeds = current?.manifest.feeds ?? [] } = releases;
+  if (current === undefined || allowMissing) return false;
+  const wasRequested = (flag: string) =>
+    feeds.some(({ sets, state, error }) => sets === flag && state === "missing" && error !== undefined);
+  return REPUTATION_FLAGS.some((flag) => current.manifest.missing.includes(flag) && !wasRequested(flag));
 }
-
-/** Is the server still without lists that it has never requested? */
-export const isStarting = (source: StatusSource): boolean => unrequestedFlags(source).length > 0;
 
 /** Returns what is wrong although the server still answers lookups. */
 export function warnings(source: StatusSource): string[] {
@@ -74,14 +69,10 @@ export function warnings(source: StatusSource): string[] {
     found.push(`release ${refused.name} is refused, and ${current.name} is used instead`);
   }
   const missing = current?.manifest.missing ?? [];
-  const unrequested = unrequestedFlags(source);
-  if (unrequested.length > 0)
+  const unknown = REPUTATION_FLAGS.filter((flag) => missing.includes(flag));
+  if (unknown.length > 0 && !source.allowMissing)
     found.push(
-      `lookups of reputation return 503 until lists for ${unrequested.join(" and ")} are fetched; INKLING_ALLOW_MISSING=1 answers without them`,
-    );
-  else if (REPUTATION_FLAGS.every((flag) => missing.includes(flag)))
-    found.push(
-      "the release has no data for any flag of reputation; `inkling data status` shows the failed feeds",
+      `lookups of reputation return 503, because no list for ${unknown.join(" and ")} is loaded: \`inkling data status\` shows why, and INKLING_ALLOW_MISSING=1 answers without them`,
     );
   if (channel?.fault) {
     // Anyone may read this text, so it has the kind's description. The fault's own reason may name hosts and paths.
