@@ -320,6 +320,14 @@ describe("publisher", () => {
       SEED,
     ]);
   });
+  test("a publisher's new URL is part of its copy; that of a request with secrets is not", async () => {
+    const moved = feed({ urls: () => [`${publisher.base}/moved`] });
+    expect(first(await collect(moved, { fetch: true })).movedTo).toBe(`${publisher.base}/good`);
+    const withSecret = { ...moved, request: (url: string) => ({ url, headers: { key: "s" } }) };
+    expect(first(await collect(withSecret, { fetch: true }))).toMatchObject({ source: "fetched" });
+    expect(first(await collect(withSecret, { fetch: true })).movedTo).toBeUndefined();
+  });
+
   test("a kept copy is confirmed, not fetched again", async () => {
     const copy = first(await collect(feed(), { fetch: true }));
     expect(copy).toMatchObject({

@@ -250,7 +250,8 @@ async function fetchFrom(request: Request): Promise<Candidate> {
       fetchedAt: options.now,
       ...(publishedAt && { publishedAt }),
       origin: { url, ...validators },
-      ...(movedTo && { movedTo }),
+      // A release shows it, so it may name neither an operator's mirror nor a URL that a request with secrets leads to.
+      ...(source === "fetched" && feed.request === undefined && movedTo && { movedTo }),
     };
   } catch (error) {
     if (!(error instanceof FeedError)) throw error;
