@@ -146,7 +146,7 @@ const LABELS = {
   cdn: { meaning: "guard: content delivery network" },
   "cdn-operator": { meaning: "guard: any network of a CDN operator" },
   "mail-sender": { meaning: "guard: servers of a mail provider" },
-  "crawler-network": {
+  crawler_network: {
     meaning: "`include=network`: a crawler's operator uses the network, for crawlers and for other machines",
   },
   monitor: { meaning: "guard: machines of a monitoring service" },

@@ -29,7 +29,7 @@ export type GuardKind =
   | "public-resolver"
   | "listed-resolver"
   | "crawler"
-  | "crawler-network"
+  | "crawler_network"
   | "cdn"
   | "cdn-operator"
   | "mail-sender"

@@ -171,7 +171,7 @@ const CRAWLERS: readonly Feed[] = [
 const BOTS = {
   sets: "guard",
   format: "ipverse-bots",
-  doubtful: { subject: "guard", label: "crawler-network" },
+  doubtful: { subject: "guard", label: "crawler_network" },
   homepage: "https://github.com/ipverse/bot-ip-blocks",
   licence: "CC0-1.0",
   cadenceHours: DAY,

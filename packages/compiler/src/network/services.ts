@@ -22,7 +22,7 @@ export const SERVICE_RULES: Readonly<Partial<Record<NetworkLabel, ServiceRule>>>
   relay: { service: "relay", shared: true },
   "public-resolver": { service: "resolver" },
   crawler: { service: "crawler" },
-  "crawler-network": {},
+  crawler_network: {},
   gateway: { service: "gateway", shared: true },
   proxy_seen: { service: "proxy_seen" },
   cdn: { service: "cdn", kind: "hosting" },

@@ -27,7 +27,7 @@ export const GUARD_KINDS: Readonly<Record<GuardKind, GuardRule>> = {
   "listed-resolver": { outweighs: IS_ABUSER | IS_PROXY, doubts: IS_PROXY },
   crawler: { takes: ALL_FLAGS },
   // The operator's other machines, and its visitors, use the network as well.
-  "crawler-network": {},
+  crawler_network: {},
   // The guard does not remove is_proxy, because users of Cloudflare WARP come from 104.28.0.0/16.
   cdn: { takes: IS_ABUSER, anycast: true },
   // These networks are never flagged, although the operator may rent out machines in them. docs/policy.md states how
