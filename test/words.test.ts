@@ -1,6 +1,7 @@
 // words.test.ts: tests that each of these terms has one spelling, so that a search for the term finds every place.
 
 import { expect, test } from "bun:test";
+import { EVIDENCE_LABELS } from "@inkling/contract";
 import { made, type ProjectFile, projectFiles } from "./harness/project-files.ts";
 
 const CHECKED = new Bun.Glob("**/*.{md,ts,tsx,mjs,js,css,html,json}");
@@ -61,4 +62,8 @@ test.each([
   ["a.md", "an assessment of the visitor"],
 ])("a term spelled otherwise is found: %s %p", (path, text) => {
   expect(findings([made(path, text)])).toEqual([expect.stringMatching(/write .+, because /)]);
+});
+
+test("every evidence label is in snake_case, as fields are", () => {
+  expect(EVIDENCE_LABELS.filter((label) => !/^[a-z0-9]+(_[a-z0-9]+)*$/.test(label))).toEqual([]);
 });

@@ -17,7 +17,7 @@ const OPERATORS = [
   ...["openai", "apple", "duckduckgo", "ahrefs", "commoncrawl", "perplexity"],
   ...["meta", "x", "yandex", "semrush", "microsoft", "google", "anthropic", "amazon", "kagi"],
 ];
-const MACHINES = new Set(["crawler", "monitor", "webhook-sender"]);
+const MACHINES = new Set(["crawler", "monitor", "webhook_sender"]);
 
 export function measureMachines({ mode, release }: Build): TruthRow[] {
   const { reputation } = lookups(release);

@@ -47,7 +47,7 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
     join(VECTORS, "guards", file),
   ),
   "monitors, crawlers and webhook senders": FEEDS.filter(
-    ({ label }) => label === "monitor" || label === "crawler" || label === "webhook-sender",
+    ({ label }) => label === "monitor" || label === "crawler" || label === "webhook_sender",
   ).flatMap(({ id }) => ["txt", "json"].map((ending) => join(MIRROR, `${id}.${ending}`))),
 };
 

@@ -9,7 +9,7 @@
 export type Open<Known extends string> = Known | (string & {});
 
 /** What a feed claims about the address, network or domain. */
-export type EvidenceLabel = Open<"tor_exit" | "vpn" | "vpn_network" | "public_proxy" | "proxy_network" | "proxy_seen" | "attacker" | "criminal_network" | "botnet_c2" | "hosting" | "override" | "relay" | "gateway" | "public-resolver" | "listed-resolver" | "crawler" | "cdn" | "cdn-operator" | "mail-sender" | "crawler_network" | "monitor" | "webhook-sender" | "special_use" | "disposable" | "listed" | "free_mail" | "popular" | "shared_domain" | "name" | "mail_host" | "role_account" | "alias" | "mistyped" | "confusable" | "public_suffix" | "location" | "anycast" | "autonomous_system" | "isp" | "mobile" | "education" | "government" | "business" | "registry" | "derived" | "estimated">;
+export type EvidenceLabel = Open<"tor_exit" | "vpn" | "vpn_network" | "public_proxy" | "proxy_network" | "proxy_seen" | "attacker" | "criminal_network" | "botnet_c2" | "hosting" | "override" | "relay" | "gateway" | "public_resolver" | "listed_resolver" | "crawler" | "cdn" | "cdn_operator" | "mail_sender" | "crawler_network" | "monitor" | "webhook_sender" | "special_use" | "disposable" | "listed" | "free_mail" | "popular" | "shared_domain" | "name" | "mail_host" | "role_account" | "alias" | "mistyped" | "confusable" | "public_suffix" | "location" | "anycast" | "autonomous_system" | "isp" | "mobile" | "education" | "government" | "business" | "registry" | "derived" | "estimated">;
 
 /** What an entry does to the answer. */
 export type Effect = Open<"sets" | "removes" | "fills" | "label">;

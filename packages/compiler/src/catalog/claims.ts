@@ -26,15 +26,15 @@ export interface KindClaims {
 
 /** Why a network is guarded against false listings. policy/guards.ts defines how each kind affects flags. */
 export type GuardKind =
-  | "public-resolver"
-  | "listed-resolver"
+  | "public_resolver"
+  | "listed_resolver"
   | "crawler"
   | "crawler_network"
   | "cdn"
-  | "cdn-operator"
-  | "mail-sender"
+  | "cdn_operator"
+  | "mail_sender"
   | "monitor"
-  | "webhook-sender";
+  | "webhook_sender";
 
 /** What a network claim is about: a flag, a label or kind that is not a verdict, or a guard against flags. */
 export type NetworkSubject =

@@ -92,7 +92,7 @@ const kind = (label: "isp" | "mobile" | "education" | "government" | "business")
   label,
   age: AGE.networks,
 });
-const guard = (label: "crawler" | "monitor" | "webhook-sender" | "mail-sender"): Claim => ({
+const guard = (label: "crawler" | "monitor" | "webhook_sender" | "mail_sender"): Claim => ({
   sets: "guard",
   label,
   age: AGE.allowList,
@@ -113,8 +113,8 @@ const CLAIMS: Readonly<Record<FeedClaim, Claim>> = {
   business: kind("business"),
   crawler: guard("crawler"),
   monitor: guard("monitor"),
-  webhook_sender: guard("webhook-sender"),
-  mail_sender: guard("mail-sender"),
+  webhook_sender: guard("webhook_sender"),
+  mail_sender: guard("mail_sender"),
   relay: list("relay", AGE.allowList),
   gateway: list("gateway", AGE.allowList),
   disposable: { sets: "disposable", age: AGE.domains },

@@ -187,7 +187,7 @@ const botsUrl = (name: string) =>
 const WARNING_LIST = {
   sets: "guard",
   format: "misp-json",
-  label: "listed-resolver",
+  label: "listed_resolver",
   homepage: "https://github.com/MISP/misp-warninglists",
   licence: "CC0-1.0",
   cadenceHours: WEEK,
@@ -200,7 +200,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
   {
     ...OUR_GUARDS,
     id: "public-resolvers",
-    label: "public-resolver",
+    label: "public_resolver",
     title: "Inkling: public resolvers, each with its operator's page",
     widest: { v4: 24, v6: 48 },
     entries: { least: 50, most: 2_000 },
@@ -209,7 +209,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
   {
     ...OUR_GUARDS,
     id: "listed-resolvers",
-    label: "listed-resolver",
+    label: "listed_resolver",
     title: "Inkling: public resolvers in networks of VPN providers, each with the list that names it",
     widest: ADDRESSES,
     entries: { least: 10, most: 2_000 },
@@ -273,7 +273,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
     ...WARNING_LIST,
     id: "akamai",
     operator: "akamai",
-    label: "cdn-operator",
+    label: "cdn_operator",
     rentedOut: [63949, 48337], // Linode
     title: "MISP warning list: Akamai's networks",
     urls: fixed("https://raw.githubusercontent.com/MISP/misp-warninglists/main/lists/akamai/list.json"),
@@ -333,7 +333,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
     id: "github-hooks",
     operator: "github",
     format: "github-meta",
-    label: "webhook-sender",
+    label: "webhook_sender",
     title: "GitHub: the networks that webhooks come from",
     homepage: "https://docs.github.com/en/rest/meta/meta",
     urls: fixed("https://api.github.com/meta"),
@@ -345,7 +345,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
     ...MACHINES,
     id: "stripe-webhooks",
     operator: "stripe",
-    label: "webhook-sender",
+    label: "webhook_sender",
     title: "Stripe: the addresses that webhooks come from",
     homepage: "https://docs.stripe.com/ips",
     urls: fixed("https://stripe.com/files/ips/ips_webhooks.txt"),
@@ -394,7 +394,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
   {
     ...OUR_GUARDS,
     id: "mail-senders",
-    label: "mail-sender",
+    label: "mail_sender",
     title: "Inkling: networks that Gmail and Exchange Online Protection send mail from",
     widest: { v4: 14, v6: 32 },
     entries: { least: 5, most: 500 },

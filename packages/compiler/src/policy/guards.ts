@@ -20,11 +20,11 @@ interface GuardRule {
 }
 
 export const GUARD_KINDS: Readonly<Record<GuardKind, GuardRule>> = {
-  "public-resolver": { takes: ALL_FLAGS, anycast: true },
+  public_resolver: { takes: ALL_FLAGS, anycast: true },
   // Anyone can run a resolver and have it listed, so some lists override this guard. Two lists still set is_proxy if
   // one of them contains the exact address. A list that is not about traffic, such as a list of botnet command servers,
   // still sets is_abuser for the exact address.
-  "listed-resolver": { outweighs: IS_ABUSER | IS_PROXY, doubts: IS_PROXY },
+  listed_resolver: { outweighs: IS_ABUSER | IS_PROXY, doubts: IS_PROXY },
   crawler: { takes: ALL_FLAGS },
   // The operator's other machines, and its visitors, use the network as well.
   crawler_network: {},
@@ -32,10 +32,10 @@ export const GUARD_KINDS: Readonly<Record<GuardKind, GuardRule>> = {
   cdn: { takes: IS_ABUSER, anycast: true },
   // These networks are never flagged, although the operator may rent out machines in them. docs/policy.md states how
   // many flags this removes.
-  "cdn-operator": { takes: ALL_FLAGS },
-  "mail-sender": { takes: IS_ABUSER | IS_PROXY },
+  cdn_operator: { takes: ALL_FLAGS },
+  mail_sender: { takes: IS_ABUSER | IS_PROXY },
   monitor: { takes: IS_ABUSER | IS_PROXY },
-  "webhook-sender": { takes: IS_ABUSER | IS_PROXY },
+  webhook_sender: { takes: IS_ABUSER | IS_PROXY },
 };
 
 /** Returns whether networks with this label are anycast. A CDN operator's other networks are not. */

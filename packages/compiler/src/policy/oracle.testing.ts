@@ -158,10 +158,10 @@ function listVerdicts(sides: readonly Side[]) {
 }
 
 /** Guards that remove all flags. */
-const NEVER_FLAGGED: readonly string[] = ["public-resolver", "crawler", "cdn-operator"];
+const NEVER_FLAGGED: readonly string[] = ["public_resolver", "crawler", "cdn_operator"];
 
 /** Machines from which nobody browses (docs/guards.md). */
-const SENDERS = ["mail-sender", "monitor", "webhook-sender"];
+const SENDERS = ["mail_sender", "monitor", "webhook_sender"];
 
 /** Returns the flags of an address by the rules of docs/policy.md. */
 export function oracle(claims: readonly NetworkClaims[]): (point: Point) => number {
@@ -179,7 +179,7 @@ export function oracle(claims: readonly NetworkClaims[]): (point: Point) => numb
   return (point) => {
     if (special.has(point) || small.has(point)) return 0;
     if (has(point, ...NEVER_FLAGGED)) return isExactTorExit(point) ? IS_TOR_EXIT : 0;
-    const claimed = has(point, "listed-resolver") ? close(point) : all(point);
+    const claimed = has(point, "listed_resolver") ? close(point) : all(point);
     const isProxy = claimed.proxy && !has(point, "relay", ...SENDERS);
     const isAbuser = claimed.abuse && !has(point, "relay", "cdn", ...SENDERS);
     return (isAbuser ? IS_ABUSER : 0) + (isProxy ? IS_PROXY : 0) + (isTorExit(point) ? IS_TOR_EXIT : 0);
@@ -202,7 +202,7 @@ export function evidenceOracle(claims: readonly NetworkClaims[]): (point: Point)
     sides
       .flatMap(({ feed, label, members }) => {
         const network = members.smallest(point);
-        if (network === undefined || (label === "listed-resolver" && !isOutweighed(point))) return [];
+        if (network === undefined || (label === "listed_resolver" && !isOutweighed(point))) return [];
         return [`${feed} ${label} ${network}`];
       })
       .sort();

@@ -201,7 +201,7 @@ describe("judgeNetworks on the lists of the mirror", () => {
         }
         expect(row).toBe(columns.length - 1);
       }
-    for (const label of ["relay", "listed-resolver"]) expect(removed.get(label) ?? 0).toBeGreaterThan(20);
+    for (const label of ["relay", "listed_resolver"]) expect(removed.get(label) ?? 0).toBeGreaterThan(20);
   });
 });
 

@@ -100,7 +100,7 @@ describe("judgeNetworks", () => {
         claim("feodo-recommended", "is_abuser", "20.0.0.4"),
         claim("ipsum-3", "is_abuser", "20.0.1.0"),
         claim("t", "is_tor_exit", "20.0.0.4/30"),
-        guard("listed-resolver", "20.0.0.0/30", "20.0.0.4/31", "20.0.1.0"),
+        guard("listed_resolver", "20.0.0.0/30", "20.0.0.4/31", "20.0.1.0"),
       ],
       expected: {
         "20.0.0.0": 0,
@@ -118,7 +118,7 @@ describe("judgeNetworks", () => {
       claims: [
         claim("a", "is_abuser", "2a00:0:0:5::99", "2a00:0:0:9::/65", "2a00:0:1::/63", "20.0.0.1"),
         claim("b", "is_proxy", "2a00:0:0:5::77"),
-        guard("public-resolver", "2a00:0:0:5::53"),
+        guard("public_resolver", "2a00:0:0:5::53"),
       ],
       expected: {
         "2a00:0:0:4:ffff:ffff:ffff:ffff": 0,
@@ -182,13 +182,13 @@ describe("judgeNetworks", () => {
     },
     ...(
       [
-        ["public-resolver", 0],
+        ["public_resolver", 0],
         ["crawler", 0],
         ["cdn", IS_PROXY | IS_TOR_EXIT],
-        ["cdn-operator", 0],
-        ["mail-sender", IS_TOR_EXIT],
+        ["cdn_operator", 0],
+        ["mail_sender", IS_TOR_EXIT],
         ["monitor", IS_TOR_EXIT],
-        ["webhook-sender", IS_TOR_EXIT],
+        ["webhook_sender", IS_TOR_EXIT],
       ] as const
     ).map(([kind, left]) => ({
       name: `guard ${kind}`,
@@ -279,14 +279,14 @@ describe("judgeNetworks", () => {
         ...feeds.map(([feed, subject]) => some.map((networks) => ({ ...claim(feed, subject), networks }))),
       );
       const kinds: GuardKind[] = [
-        "public-resolver",
-        "listed-resolver",
+        "public_resolver",
+        "listed_resolver",
         "crawler",
         "cdn",
-        "cdn-operator",
-        "mail-sender",
+        "cdn_operator",
+        "mail_sender",
         "monitor",
-        "webhook-sender",
+        "webhook_sender",
       ];
       const guards = fc.tuple(
         ...kinds.map((kind) =>
@@ -315,7 +315,7 @@ describe("judgeNetworks", () => {
 describe("a Tor list against a guard", () => {
   const flagsAt = (text: string, ...claims: NetworkClaims[]) =>
     valueAt(judgeNetworks(claims).flags, pointOf(parsePrefix(text)!.address));
-  const kinds: GuardKind[] = ["cdn-operator", "crawler", "public-resolver"];
+  const kinds: GuardKind[] = ["cdn_operator", "crawler", "public_resolver"];
   test.each([
     ["an exact entry against a /23", "20.0.0.1", ["20.0.0.1"], ["20.0.0.0/23"], IS_TOR_EXIT],
     ["an exact entry against a /24", "20.0.0.1", ["20.0.0.1"], ["20.0.0.0/24"], 0],
@@ -335,11 +335,11 @@ describe("a Tor list against a guard", () => {
       expect(flagsAt(address, claim("tor", "is_tor_exit", ...exits), guard(kind, ...guarded))).toBe(want);
   });
   test("the other flags stay removed, and nobody else's entry counts", () => {
-    const wide = guard("cdn-operator", "20.0.0.0/12");
+    const wide = guard("cdn_operator", "20.0.0.0/12");
     const others = [claim("vpns", "is_proxy", "20.0.0.1"), claim("criminals", "is_abuser", "20.0.0.1")];
     expect(flagsAt("20.0.0.1", ...others, wide)).toBe(0);
     expect(flagsAt("20.0.0.1", ...others, wide, claim("tor", "is_tor_exit", "20.0.0.1"))).toBe(IS_TOR_EXIT);
-    const two = guard("public-resolver", "20.0.0.0/24");
+    const two = guard("public_resolver", "20.0.0.0/24");
     expect(flagsAt("20.0.0.1", wide, two, claim("tor", "is_tor_exit", "20.0.0.1"))).toBe(0);
   });
 });
@@ -366,7 +366,7 @@ describe("evidence", () => {
     {
       name: "entries that remove flags follow those that set them, with the flags",
       claims: [
-        guard("mail-sender", "20.0.0.0/24"),
+        guard("mail_sender", "20.0.0.0/24"),
         claim("vpns", "is_proxy", "20.0.0.0/16"),
         claim("z", "relay", "20.0.0.0/31"),
         claim("tor", "is_tor_exit", "20.0.0.1"),
@@ -374,14 +374,14 @@ describe("evidence", () => {
       want: [
         ["tor", "tor_exit", "20.0.0.1/32", "sets", "is_tor_exit"],
         ["vpns", "vpn", "20.0.0.0/16", "sets", "is_proxy"],
-        ["of-mail-sender", "mail-sender", "20.0.0.0/24", "removes", "is_proxy"],
+        ["of-mail_sender", "mail_sender", "20.0.0.0/24", "removes", "is_proxy"],
         ["z", "relay", "20.0.0.0/31", "removes", "is_proxy"],
       ],
     },
     {
       name: "a wide guard that leaves an exit to the list that names it, and one that also removes another flag",
       claims: [
-        { ...guard("cdn-operator", "20.0.0.0/12"), feed: "a" },
+        { ...guard("cdn_operator", "20.0.0.0/12"), feed: "a" },
         { ...guard("crawler", "20.0.0.0/20"), feed: "b" },
         claim("vpns", "is_proxy", "20.0.0.0/16"),
         claim("tor", "is_tor_exit", "20.0.0.1"),
@@ -389,24 +389,24 @@ describe("evidence", () => {
       want: [
         ["tor", "tor_exit", "20.0.0.1/32", "sets", "is_tor_exit"],
         ["vpns", "vpn", "20.0.0.0/16", "sets", "is_proxy"],
-        ["a", "cdn-operator", "20.0.0.0/12", "removes", "is_proxy", YIELDS],
+        ["a", "cdn_operator", "20.0.0.0/12", "removes", "is_proxy", YIELDS],
         ["b", "crawler", "20.0.0.0/20", "removes", "is_proxy", YIELDS],
       ],
     },
     {
       name: "of a wide guard that only leaves the exit a label is left, with the rule",
-      claims: [guard("cdn-operator", "20.0.0.0/12"), claim("tor", "is_tor_exit", "20.0.0.1")],
+      claims: [guard("cdn_operator", "20.0.0.0/12"), claim("tor", "is_tor_exit", "20.0.0.1")],
       want: [
         ["tor", "tor_exit", "20.0.0.1/32", "sets", "is_tor_exit"],
-        ["of-cdn-operator", "cdn-operator", "20.0.0.0/12", "label", "", YIELDS],
+        ["of-cdn_operator", "cdn_operator", "20.0.0.0/12", "label", "", YIELDS],
       ],
     },
     {
       name: "a listed resolver, where it matters",
-      claims: [claim("vpns", "is_proxy", "20.0.0.0/16"), guard("listed-resolver", "20.0.0.1")],
+      claims: [claim("vpns", "is_proxy", "20.0.0.0/16"), guard("listed_resolver", "20.0.0.1")],
       want: [
         ["vpns", "vpn", "20.0.0.0/16", "sets", "is_proxy"],
-        ["of-listed-resolver", "listed-resolver", "20.0.0.1/32", "removes", "is_proxy"],
+        ["of-listed_resolver", "listed_resolver", "20.0.0.1/32", "removes", "is_proxy"],
       ],
     },
     {
@@ -414,7 +414,7 @@ describe("evidence", () => {
       claims: [
         claim("vpns", "is_proxy", "20.0.0.0/16", "20.0.0.1"),
         claim("proxies", "is_proxy", "20.0.0.1"),
-        guard("listed-resolver", "20.0.0.1"),
+        guard("listed_resolver", "20.0.0.1"),
       ],
       want: [
         ["proxies", "vpn", "20.0.0.1/32", "sets", "is_proxy"],
@@ -423,10 +423,10 @@ describe("evidence", () => {
     },
     {
       name: "a listed resolver on the word of one list of proxies",
-      claims: [claim("proxies", "is_proxy", "20.0.0.1"), guard("listed-resolver", "20.0.0.1")],
+      claims: [claim("proxies", "is_proxy", "20.0.0.1"), guard("listed_resolver", "20.0.0.1")],
       want: [
         ["proxies", "vpn", "20.0.0.1/32", "sets", "is_proxy"],
-        ["of-listed-resolver", "listed-resolver", "20.0.0.1/32", "removes", "is_proxy"],
+        ["of-listed_resolver", "listed_resolver", "20.0.0.1/32", "removes", "is_proxy"],
       ],
     },
     {

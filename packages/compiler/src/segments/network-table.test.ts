@@ -25,10 +25,10 @@ const claim = (feed: string, label: NetworkClaims["label"], ...networks: string[
   networks: networks.map((text) => parsePrefix(text)!),
 });
 const CLAIMS = [
-  claim("resolvers", "public-resolver", "1.1.1.0/24", "9.9.9.9"),
+  claim("resolvers", "public_resolver", "1.1.1.0/24", "9.9.9.9"),
   claim("relays", "relay", "2606:4700:100::/48"),
   claim("fronts", "cdn", "2606:4700::/32"),
-  claim("open", "listed-resolver", "128.32.0.1"),
+  claim("open", "listed_resolver", "128.32.0.1"),
 ];
 
 const segment = IpSegment.open(
