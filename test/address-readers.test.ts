@@ -25,6 +25,7 @@ const UNWRAPPED: Readonly<Record<string, string>> = {
   "compiler/src/fetch/fetch.ts": "hosts that a feed redirects to",
   "compiler/src/parse/network-list.ts": "networks of all feeds and own feeds",
   "compiler/src/parse/nro-delegated.ts": "delegations of the registries",
+  "data/src/dns/servers.ts": "whether a text is an address",
   "engine/src/address/special-use.ts": "our own table",
   "engine/src/lookup/answerer.ts": "every lookup: API, batches, decisions, files, applications",
   "engine/src/lookup/failure.ts": "our own table",
@@ -32,7 +33,6 @@ const UNWRAPPED: Readonly<Record<string, string>> = {
   "engine/src/overrides/model.ts": "stored overrides",
   "server/src/lookup/network-summary.ts": "networks to summarize",
   "server/src/lookup/value-texts.ts": "whether a text would be an address without its port",
-  "server/src/mx/dns-servers.ts": "whether a text is an address",
   "server/src/api/openapi-examples.ts": "our own examples",
   "store/src/overrides/override.ts": "new overrides",
 };

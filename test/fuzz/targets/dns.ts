@@ -1,7 +1,7 @@
 // Fuzzes replies from DNS servers. The result is a reply or none, with a bounded number of records, and never NXDOMAIN
 // for another name.
 
-import { encodeQuestion, RECORD_TYPES, readReply } from "../../../packages/server/src/mx/dns-message.ts";
+import { encodeQuestion, RECORD_TYPES, readReply } from "../../../packages/data/src/dns/message.ts";
 import { a, cname, encodeAnswer, mx, soa } from "../../harness/dns-server.ts";
 import type { Target } from "../target.ts";
 

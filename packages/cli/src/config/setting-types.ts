@@ -5,8 +5,8 @@ import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import { ownFeeds } from "@inkling/compiler/own-feed";
 import { LOG_LEVELS, type Pattern, type SettingType, type SettingValues } from "@inkling/contract";
 import { parseChannel } from "@inkling/data";
+import { formatDnsServer, parseDnsServer } from "@inkling/data/dns";
 import { formatPrefix, parsePeerPrefix, toAsciiDomain, withoutHostBits } from "@inkling/engine";
-import { formatDnsServer, parseDnsServer } from "@inkling/server/dns-servers";
 import { isWellFormedToken } from "@inkling/store/keys/token";
 import { z } from "zod";
 

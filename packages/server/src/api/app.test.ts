@@ -8,6 +8,7 @@ import { NO_FLAGS, OPERATION_IDS, OPERATIONS, type OperationId } from "@inkling/
 import {
   formatIp,
   type IpSegment,
+  knownHosts,
   type LoadedRelease,
   type Override,
   parsePrefix,
@@ -25,8 +26,7 @@ import { testSettings } from "../../../../test/harness/server-options.ts";
 import { requestIds } from "../http/request-id.ts";
 import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
-import { knownHosts } from "../mx/hosts.ts";
-import type { MxFinding } from "../mx/resolve.ts";
+import type { MxFinding } from "../mx/check.ts";
 import { App } from "./app.ts";
 
 const PLACE =

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { MX_OUTCOMES, type MxOutcome } from "@inkling/contract";
+import { knownHosts } from "@inkling/engine";
+import type { MxFinding } from "../mx/check.ts";
 import { MxCounts } from "../mx/counts.ts";
-import { knownHosts } from "../mx/hosts.ts";
-import type { MxFinding } from "../mx/resolve.ts";
 import { EmailChecks, mxCheck } from "./mx.ts";
 
 const bytes = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));

@@ -7,11 +7,17 @@
 // address is not disposable, the check keeps that result.
 
 import type { MxOutcome } from "@inkling/contract";
-import { ascii, cutSuffix, type EmailCheck, isSpecialUseDomain, parseEmail } from "@inkling/engine";
+import {
+  ascii,
+  cutSuffix,
+  disposableHost,
+  type EmailCheck,
+  isSpecialUseDomain,
+  parseEmail,
+} from "@inkling/engine";
 import type { KeyId } from "@inkling/store/keys/key";
+import type { MxFinding } from "../mx/check.ts";
 import type { MxCounts } from "../mx/counts.ts";
-import { disposableHost } from "../mx/hosts.ts";
-import type { MxFinding } from "../mx/resolve.ts";
 
 /** The members of an answer that the check may change. All others remain unchanged. */
 interface EmailAnswer {

@@ -25,7 +25,7 @@ import type { KeyId } from "@inkling/store/keys/key";
 import type { Problem } from "../http/problems.ts";
 import type { RequestIds } from "../http/request-id.ts";
 import type { UsageCounter } from "../limits/key-cells.ts";
-import type { MxFinding } from "../mx/resolve.ts";
+import type { MxFinding } from "../mx/check.ts";
 import type { Counts } from "../telemetry/counts.ts";
 import { CALLER_UNKNOWN, problemOf } from "./failures.ts";
 import { type EmailChecks, mxCheck } from "./mx.ts";

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { MX_OUTCOMES } from "@inkling/contract";
+import { DnsClient, type DnsOutcome, NXDOMAIN_TRUST_SECONDS, type Resolver } from "@inkling/data/dns";
 import {
   a,
   aaaa,
@@ -14,10 +17,18 @@ import {
   startDnsServer,
 } from "../../../../test/harness/dns-server.ts";
 import { until } from "../../../../test/harness/until.ts";
-import { BUDGET_MS, CACHE_SECONDS, MxLookups, type MxLookupsOptions } from "./check.ts";
+import {
+  BUDGET_MS,
+  CACHE_SECONDS,
+  LOOKUP_MS,
+  MAX_CACHED,
+  MAX_UNDER_WAY,
+  MAX_WAITING,
+  type MxFinding,
+  MxLookups,
+  type MxLookupsOptions,
+} from "./check.ts";
 import { MxCounts } from "./counts.ts";
-import { DnsClient, type DnsOutcome, NXDOMAIN_TRUST_SECONDS, type Resolver } from "./dns-client.ts";
-import type { MxFinding } from "./resolve.ts";
 
 const MX = 15;
 const SOA = 6;
@@ -670,3 +681,28 @@ describe("stopping", () => {
 });
 
 test("the budget is that of the docs", () => expect(BUDGET_MS).toBe(500));
+
+describe("docs/email.md", () => {
+  const docs = readFileSync(join(import.meta.dir, "../../../../docs/email.md"), "utf8");
+
+  test("show what each outcome does", () => {
+    const rows = [...docs.matchAll(/^\| `([a-z]+)` \| .* \| (unchanged|becomes `false`) \|$/gm)];
+    expect(rows.map(([, outcome]) => outcome!)).toEqual([...MX_OUTCOMES]);
+    const refuted = rows.filter(([, , effect]) => effect !== "unchanged").map(([, outcome]) => outcome);
+    expect(refuted).toEqual(["null", "nxdomain"]);
+  });
+
+  test("have the numbers of the code", () => {
+    const number = (value: number) => value.toLocaleString("en");
+    for (const text of [
+      `within ${BUDGET_MS} ms`,
+      `${MAX_UNDER_WAY} domains`,
+      `${number(MAX_WAITING)} more`,
+      `${number(MAX_CACHED)} domains`,
+    ]) {
+      expect(docs).toContain(text);
+    }
+    expect(CACHE_SECONDS).toMatchObject({ found: [60, 3600], nxdomain: [30, 300], failed: [5, 5] });
+    expect(LOOKUP_MS).toBe(3000);
+  });
+});

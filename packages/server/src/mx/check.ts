@@ -15,12 +15,20 @@
 // 400 requests for silent domains left 73 of 100 lookups of another key without an answer.
 
 import type { MxOutcome } from "@inkling/contract";
+import { ExpiringMap, FAILURE, findMailExchange, type MailExchange, type Resolver } from "@inkling/data/dns";
+import { knownHosts, type MxHost } from "@inkling/engine";
 import type { KeyId } from "@inkling/store/keys/key";
 import { FairShares } from "../sharing/fair-shares.ts";
 import type { MxCounts } from "./counts.ts";
-import type { Resolver } from "./dns-client.ts";
-import { ExpiringMap } from "./expiring-map.ts";
-import { FAILURE, type MxFinding, type Resolved, resolveMx } from "./resolve.ts";
+
+export interface MxFinding {
+  readonly outcome: MxOutcome;
+  /**
+   * Rows that cover the most preferred MX hosts. The hosts themselves are not kept, because a domain may have any
+   * number of them.
+   */
+  readonly known: readonly MxHost[];
+}
 
 export interface MxLookupsOptions {
   readonly dns: Resolver;
@@ -40,11 +48,8 @@ export const MAX_UNDER_WAY = 64;
 export const MAX_WAITING = 4_096;
 export const MAX_CACHED = 10_000;
 
-/** The outcomes that are possible after DNS was queried. */
-type AskedOutcome = Exclude<MxOutcome, "skipped" | "busy">;
-
 /** Minimum and maximum seconds to cache a finding. Between these limits, the TTL from DNS applies. */
-export const CACHE_SECONDS: Readonly<Record<AskedOutcome, readonly [number, number]>> = {
+export const CACHE_SECONDS: Readonly<Record<MailExchange["outcome"], readonly [number, number]>> = {
   found: [60, 3_600],
   implicit: [60, 3_600],
   null: [60, 3_600],
@@ -64,6 +69,7 @@ const NO_TTL_SECONDS = 1;
 const ALONE = 0.75;
 
 const TIMED_OUT: MxFinding = { outcome: "timeout", known: [] };
+const FAILED: MxFinding = { outcome: "failed", known: [] };
 const BUSY: MxFinding = { outcome: "busy", known: [] };
 
 /** A request that waits for a slot. */
@@ -117,7 +123,7 @@ export class MxLookups {
       this.options.counts.countCacheHit();
       return cached;
     }
-    if (this.stopped) return FAILURE.finding;
+    if (this.stopped) return FAILED;
     const shared = this.underWay.get(host);
     if (shared === undefined && !this.slots.take(key))
       return this.places.take(key) ? this.waitForSlot(host, key) : BUSY;
@@ -206,20 +212,21 @@ export class MxLookups {
     const deadline = setTimeout(() => abort.abort(), lookupMs);
     // The slot becomes free 1 ms after the requests time out, so that requests queued until then do not start a lookup.
     const slow = setTimeout(freeSlot, budgetMs + 1);
-    const resolved = await resolveMx(dns, host, abort.signal).catch(() => FAILURE);
+    const found = await findMailExchange(dns, host, abort.signal).catch(() => FAILURE);
     clearTimeout(deadline);
     clearTimeout(slow);
     this.aborts.delete(abort);
     share?.giveBack(key);
     this.underWay.delete(host);
-    counts.countLookup(resolved.finding.outcome, elapsed() - started);
-    this.store(host, resolved);
+    counts.countLookup(found.outcome, elapsed() - started);
+    const finding = { outcome: found.outcome, known: knownHosts(found.hosts) };
+    this.store(host, finding, found);
     this.startNext();
-    return resolved.finding;
+    return finding;
   }
 
-  private store(host: string, { finding, ttlSeconds }: Resolved): void {
-    const [least, most] = CACHE_SECONDS[finding.outcome as AskedOutcome];
+  private store(host: string, finding: MxFinding, { outcome, ttlSeconds }: MailExchange): void {
+    const [least, most] = CACHE_SECONDS[outcome];
     const seconds = ttlSeconds === undefined ? NO_TTL_SECONDS : Math.min(Math.max(ttlSeconds, least), most);
     this.cache.set(host, finding, seconds);
   }

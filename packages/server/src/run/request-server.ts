@@ -2,6 +2,7 @@
 // A server runs this code in its main thread, or in each of its workers.
 
 import { OPERATIONS, type SettingsOf } from "@inkling/contract";
+import { dnsServersOf, makeResolver } from "@inkling/data/dns";
 import type { Overrides, Prefix } from "@inkling/engine";
 import type { Keyring } from "@inkling/store/keys/keyring";
 import { App } from "../api/app.ts";
@@ -19,8 +20,6 @@ import { Buckets } from "../limits/token-bucket.ts";
 import { EmailChecks } from "../lookup/mx.ts";
 import { MxLookups } from "../mx/check.ts";
 import type { MxCounts } from "../mx/counts.ts";
-import { makeResolver } from "../mx/dns-client.ts";
-import { dnsServersOf } from "../mx/dns-servers.ts";
 import type { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 import { networksOf } from "./options.ts";

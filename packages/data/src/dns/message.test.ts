@@ -10,7 +10,7 @@ import {
   nameBytes,
   soa,
 } from "../../../../test/harness/dns-server.ts";
-import { type DnsReply, encodeQuestion, RECORD_TYPES, type RecordType, readReply } from "./dns-message.ts";
+import { type DnsReply, encodeQuestion, RECORD_TYPES, type RecordType, readReply } from "./message.ts";
 
 const ID = 0x1234;
 const HOST = "mail.example.com";

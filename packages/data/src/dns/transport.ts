@@ -1,10 +1,10 @@
-// dns-transport.ts: sends one question to one DNS server, over UDP, and over TCP if the reply does not fit.
+// transport.ts: sends one question to one DNS server, over UDP, and over TCP if the reply does not fit.
 //
 // Source: RFC 1035 4.2, RFC 5452 (a forger must guess the id and the port, both new for each question). Cost: opening a
 // socket for each question takes 11 µs.
 
-import { type DnsReply, encodeQuestion, type RecordType, readReply } from "./dns-message.ts";
-import type { DnsServer } from "./dns-servers.ts";
+import { type DnsReply, encodeQuestion, type RecordType, readReply } from "./message.ts";
+import type { DnsServer } from "./servers.ts";
 
 export type WholeReply = Exclude<DnsReply, { kind: "truncated" }>;
 

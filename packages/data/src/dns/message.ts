@@ -1,4 +1,4 @@
-// dns-message.ts: encodes a DNS question and reads the reply to it.
+// message.ts: encodes a DNS question and reads the reply to it.
 //
 // Source: RFC 1035 4 (format), RFC 2181 8 (TTL), RFC 2308 2.1 and 5 (negative answers), RFC 6604 (NXDOMAIN behind
 // CNAME). Bun 1.4.5's resolver also reports ENOTFOUND for "no such record", and reports no TTL. dns-packet 5.6.1

@@ -4,8 +4,8 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { disposableHost, findMxHost, knownHosts, MX_HOSTS } from "@inkling/engine";
 import { MIRROR, VECTORS } from "../../../../test/harness/data-folders.ts";
-import { disposableHost, findMxHost, knownHosts, MX_HOSTS } from "./hosts.ts";
 
 describe("mail hosts of the vectors", () => {
   const rows = readFileSync(join(VECTORS, "guards/mx_hosts.csv"), "utf8")

@@ -1,4 +1,4 @@
-// dns-client.ts: resolves one question with several DNS servers.
+// client.ts: resolves one question with several DNS servers.
 //
 // Cost: one question; a second one after NXDOMAIN, unless that server was recently asked about the top-level domain.
 // node:dns of Bun 1.4.5 reports ENOTFOUND both for a name without such a record (NODATA) and for a name that does not
@@ -9,10 +9,10 @@
 // the next server at once after SERVFAIL, REFUSED or a malformed reply, and after NXDOMAIN from a server that does not
 // resolve the top-level domain.
 
-import type { RecordType } from "./dns-message.ts";
-import { type DnsServer, systemDnsServers } from "./dns-servers.ts";
-import { type Attempt, queryServer, type WholeReply } from "./dns-transport.ts";
 import { ExpiringMap } from "./expiring-map.ts";
+import type { RecordType } from "./message.ts";
+import { type DnsServer, systemDnsServers } from "./servers.ts";
+import { type Attempt, queryServer, type WholeReply } from "./transport.ts";
 
 interface DnsClientOptions {
   /** In order of preference. Servers beyond MAX_SERVERS are not used. */

@@ -1,4 +1,4 @@
-// dns-servers.ts: parses and prints addresses of DNS servers, and reads the system's servers.
+// servers.ts: parses and prints addresses of DNS servers, and reads the system's servers.
 
 import { parseIp, urlHost } from "@inkling/engine";
 
