@@ -109,6 +109,33 @@ const badRows = (all: readonly ProjectFile[]) =>
 /** Counts words. Bars of tables and fences of code do not count. */
 const countWords = (text: string) => text.replace(/^ *```.*$/gm, "").match(/\S*\w\S*/g)?.length ?? 0;
 
+/** Words that somebody wrote for a reader: no code, no generated section, no address of a link. */
+const wordsToRead = (text: string) =>
+  text
+    .replace(/<!-- generated[\s\S]*?<!-- end -->/g, "")
+    .replace(/^ *```[\s\S]*?^ *```$/gm, "")
+    .replace(/\]\([^)]*\)/g, "]")
+    .match(/\S*\w\S*/g)?.length ?? 0;
+
+/** What a reader has to read for a task, and how many words that may be. `README.md#top` ends at the first section. */
+const TASKS: readonly (readonly [task: string, words: number, pages: readonly string[]])[] = [
+  ["the first lookup", 400, ["README.md#top"]],
+  ["sign-up protection", 1_000, ["docs/sign-up-protection.md"]],
+  [
+    "one host in production",
+    5_000,
+    ["install", "one-host", "data", "backup", "monitoring", "security-incidents"].map(
+      (name) => `docs/${name}.md`,
+    ),
+  ],
+  [
+    "three hosts in production",
+    6_000,
+    ["install", "one-host", "several-hosts", "backup", "monitoring"].map((name) => `docs/${name}.md`),
+  ],
+  ["a wrong answer", 800, ["docs/wrong-answer.md"]],
+];
+
 /** Checks that a page opens with a title, a sentence and an example. */
 const badOpenings = (all: readonly ProjectFile[]) =>
   all
@@ -284,6 +311,23 @@ describe("length", () => {
     expect(countWords(readme.text)).toBeLessThanOrEqual(MAX_README_WORDS);
     expect(lineOf(readme, /^\{"valid":/)).toBeLessThanOrEqual(MAX_FIRST_RESULT_LINE);
   });
+});
+
+describe("words to read", () => {
+  test.each(TASKS)("for %s: at most %d", (_, limit, pages) => {
+    const texts = pages.map((page) => {
+      const [path, part] = page.split("#");
+      const { text } = files.find((file) => file.path === path)!;
+      return part === undefined ? text : text.split(/^## /m)[0]!;
+    });
+    const words = texts.map(wordsToRead).reduce((sum, count) => sum + count, 0);
+    expect(words).toBeGreaterThan(50);
+    expect(words).toBeLessThanOrEqual(limit);
+  });
+  test("leave out code, generated sections and addresses", () =>
+    expect(
+      wordsToRead("two words\n\n```sh\na b c\n```\n<!-- generated: x -->\na b\n<!-- end -->\n[one](b.md)"),
+    ).toBe(3));
 });
 
 describe("pages of docs/", () => {

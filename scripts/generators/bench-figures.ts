@@ -198,7 +198,7 @@ const SECTIONS: readonly (readonly [
   ["docs/enrich.md", "enrich speed", enrichSpeed],
   ["docs/evidence.md", "evidence cost", evidenceCost],
   ["docs/install.md", "start times", startTimes],
-  ["docs/cluster.md", "group times", groupTimes],
+  ["docs/several-hosts.md", "group times", groupTimes],
 ];
 
 export function benchFigures(): GeneratedSection[] {

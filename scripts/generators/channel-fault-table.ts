@@ -1,4 +1,4 @@
-// channel-fault-table.ts: generates the table of a channel's faults in docs/cluster-failures.md from their rows.
+// channel-fault-table.ts: generates the table of a channel's faults in docs/several-hosts.md from their rows.
 
 import { CHANNEL_FAULTS } from "@inkling/data/channel";
 import { type GeneratedSection, markdownTable } from "./generated.ts";
@@ -10,7 +10,7 @@ export function channelFaultTable(): GeneratedSection[] {
     sentence(fix),
   ]);
   const content = markdownTable(["fault", "what happened", "what to do"], lines);
-  return [{ path: "docs/cluster-failures.md", section: "channel-faults", content }];
+  return [{ path: "docs/several-hosts.md", section: "channel-faults", content }];
 }
 
 const sentence = (text: string) => `${text[0]!.toUpperCase()}${text.slice(1)}.`;

@@ -153,7 +153,7 @@ for (const mode of MODES) {
       ({ name }) => name === "INKLING_DRAIN_SECONDS",
     );
     expect(drain?.value).toBe("15");
-    // docs/service.md, section "Stop"
+    // docs/one-host.md, section "Stop"
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(Number(drain!.value) + 15);
   });
 

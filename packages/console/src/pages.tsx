@@ -198,7 +198,7 @@ export const PAGES: readonly PageRow[] = [
     id: "hosts",
     title: "Hosts",
     content:
-      "the [hosts of the group](cluster.md#hosts): state and its reason, release, load, clock, last contact",
+      "the [hosts of the group](several-hosts.md#hosts): state and its reason, release, load, clock, last contact",
     Page: HostsPage,
   },
   {

@@ -36,7 +36,7 @@ export const DATA_EVENTS = {
   "feed-held": {
     about: "updates",
     levels: ["error"],
-    help: "The new copy of `feed` looks wrong, because of `reason`, so Inkling does not use it ([what to do](feed-updates.md#held-copies)).",
+    help: "The new copy of `feed` looks wrong, because of `reason`, so Inkling does not use it ([what to do](data.md#held-copies)).",
   },
   "data-update-busy": {
     about: "updates",
@@ -51,7 +51,7 @@ export const DATA_EVENTS = {
   "channel-refused": {
     about: "updates",
     levels: ["error"],
-    help: "The server does not follow the channel, because of `reason`. [Cluster](cluster-failures.md#when-something-fails) explains `fault`. `channel-back` reports the recovery.",
+    help: "The server does not follow the channel, because of `reason`. [Several hosts](several-hosts.md#failures) explains `fault`. `channel-back` reports the recovery.",
   },
   "channel-published": {
     about: "updates",

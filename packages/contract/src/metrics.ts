@@ -73,7 +73,7 @@ export const METRICS = {
   inkling_channel_refused: {
     type: "gauge",
     labels: ["fault"],
-    help: "1 while the server does not follow the channel, by reason (docs/cluster-failures.md). It keeps serving its current release.",
+    help: "1 while the server does not follow the channel, by reason (docs/several-hosts.md#failures). It keeps serving its current release.",
   },
   inkling_answer_missing: {
     type: "gauge",
@@ -153,7 +153,7 @@ export const METRICS = {
   inkling_keys_revoked_here: {
     type: "gauge",
     labels: [],
-    help: "Keys that only this host refuses, because its file `revoked` lists them and the database does not (docs/leaked-keys.md).",
+    help: "Keys that only this host refuses, because its file `revoked` lists them and the database does not (docs/security-incidents.md).",
   },
   inkling_notices_listening: {
     type: "gauge",

@@ -354,7 +354,7 @@ const ROWS = {
       "INTERNAL",
       "KEYS_NOT_LOADED",
     ],
-    docs: "current release, [age of the data](#state-of-the-data) behind each answer, and what is missing. `?include=feeds` adds for each feed: age, entries, checksum, licence, last and next check, and whether it failed, is stale, has expired or is [held](feed-updates.md#held-copies). The [admin API](admin-api.md) has the reasons",
+    docs: "current release, [age of the data](#state-of-the-data) behind each answer, and what is missing. `?include=feeds` adds for each feed: age, entries, checksum, licence, last and next check, and whether it failed, is stale, has expired or is [held](data.md#held-copies). The [admin API](admin-api.md) has the reasons",
   },
   healthz: {
     ...OPEN,

@@ -6,12 +6,12 @@ export const SERVER_EVENTS = {
   "key-traced": {
     about: "server",
     levels: ["info"],
-    help: "Somebody used the [traced](leaked-keys.md#trace-a-key) `key` from `network`. There is one line per minute, network and worker, at every log level.",
+    help: "Somebody used the [traced](security-incidents.md#trace-a-key) `key` from `network`. There is one line per minute, network and worker, at every log level.",
   },
   "log-level-changed": {
     about: "server",
     levels: ["info"],
-    help: "`author` set the log level to `to` [over the admin API](service.md#change-settings), until the next restart. Logged at every log level.",
+    help: "`author` set the log level to `to` [over the admin API](one-host.md#change-settings), until the next restart. Logged at every log level.",
   },
   "data-folder-read-only": {
     about: "server",
@@ -86,7 +86,7 @@ export const SERVER_EVENTS = {
   "key-revoked-here": {
     about: "server",
     levels: ["error"],
-    help: "Somebody added `key` to the file `revoked`, with `inkling keys revoke --here` or by hand. Only this host refuses the key. `author` is the author of the line. This event and the line are the record of the revocation until you [revoke the key in the database](leaked-keys.md#revoke-without-the-database).",
+    help: "Somebody added `key` to the file `revoked`, with `inkling keys revoke --here` or by hand. Only this host refuses the key. `author` is the author of the line. This event and the line are the record of the revocation until you [revoke the key in the database](security-incidents.md#revoke-without-the-database).",
   },
   "keys-revoked-here": {
     about: "server",

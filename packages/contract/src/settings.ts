@@ -132,8 +132,8 @@ export const SETTINGS = {
   },
   mirror: {
     type: "mirror",
-    help: "folder with one file per feed, named <feed id>.<anything>, or base URL (docs/feed-updates.md); if set, the only source of feeds",
-    docs: "A folder or base URL, without `?` and `#`, that replaces all publishers ([file names](feed-updates.md#where-copies-come-from)).",
+    help: "folder with one file per feed, named <feed id>.<anything>, or base URL (docs/feed-checks.md); if set, the only source of feeds",
+    docs: "A folder or base URL, without `?` and `#`, that replaces all publishers ([file names](feed-checks.md#where-copies-come-from)).",
     readBy: ["builder"],
   },
   offline: {
@@ -153,7 +153,7 @@ export const SETTINGS = {
   channel: {
     type: "channel",
     help: "channel that servers take releases from, and builders publish to: folder, http(s)://host/path or s3://bucket/prefix; #name for a channel other than stable",
-    docs: "Where this server takes releases from instead of building them, or where this host publishes them: a folder, `http(s)://…` or `s3://bucket/prefix` ([cluster](cluster.md)).",
+    docs: "Where this server takes releases from instead of building them, or where this host publishes them: a folder, `http(s)://…` or `s3://bucket/prefix` ([cluster](several-hosts.md)).",
     readBy: ["follower", "publisher"],
   },
   channelKey: {
@@ -302,7 +302,7 @@ export const SETTINGS = {
     type: { min: 0, max: 3_600 },
     default: 0,
     help: "seconds that a stopping server still accepts connections while /readyz returns 503",
-    docs: "Seconds that a stopping server still accepts connections while `/readyz` returns 503 ([service](service.md#stop)). The systemd unit sets `5`, the container image `15`.",
+    docs: "Seconds that a stopping server still accepts connections while `/readyz` returns 503 ([service](one-host.md#stop)). The systemd unit sets `5`, the container image `15`.",
     readBy: ["primary", "worker"],
   },
   workers: {
@@ -310,7 +310,7 @@ export const SETTINGS = {
     unset: "one per core, at most 8, on Linux; otherwise 1",
     computed: true,
     help: "number of worker threads",
-    docs: "Worker threads, 1 to 64 ([service](service.md#workers)); `1`: the main thread answers requests.",
+    docs: "Worker threads, 1 to 64 ([service](one-host.md#workers)); `1`: the main thread answers requests.",
     readBy: ["primary", "worker"],
   },
   dnsServers: {

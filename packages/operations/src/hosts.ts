@@ -49,7 +49,7 @@ export const HOSTS = {
     hosts: operation({
       route: "GET hosts",
       summary: "List the hosts that share a PostgreSQL database: release, load, readiness, last contact",
-      docs: "[hosts of the group](cluster.md#hosts): state, version, release, channel, load, clock, last contact",
+      docs: "[hosts of the group](several-hosts.md#hosts): state, version, release, channel, load, clock, last contact",
       input: {},
       output: z.strictObject({
         shared: z

@@ -168,7 +168,7 @@ export const KEYS = {
       route: "PATCH keys/{id}",
       summary:
         "Change a key's name, scopes, networks, limits or expiry, or trace it; its token remains the same",
-      docs: "changes the given members; `mode` cannot change, and `null` unsets a member. Until `traced_until`, at most 7 days from now, the server logs [the networks that use the key](leaked-keys.md#trace-a-key)",
+      docs: "changes the given members; `mode` cannot change, and `null` unsets a member. Until `traced_until`, at most 7 days from now, the server logs [the networks that use the key](security-incidents.md#trace-a-key)",
       audits: ["key-changed"],
       problems: ["KEY_NOT_FOUND", "KEY_REVOKED"],
       refreshes: "keys",
@@ -207,7 +207,7 @@ IPv4 address or the /48 of an IPv6 address, never the address itself. Tracing en
     revoke_key: operation({
       route: "DELETE keys/{id}",
       summary: "Revoke a key permanently, on every server within a second",
-      docs: "revokes a key. If the database is unreachable, [revoke the key on each host](leaked-keys.md#revoke-without-the-database)",
+      docs: "revokes a key. If the database is unreachable, [revoke the key on each host](security-incidents.md#revoke-without-the-database)",
       audits: ["key-revoked"],
       problems: ["KEY_NOT_FOUND", "REVOCATION_UNWRITTEN"],
       refreshes: "keys",

@@ -507,6 +507,6 @@ function newer(database: Database, version: number, newest: number): StoreError 
   return new StoreError(
     "NEWER",
     `${database.label}: written by a newer version of Inkling (tables at version ${version}; this version supports up to ${newest})`,
-    'run the newer version, or follow docs/updates.md, "Downgrade": `inkling restore --force FILE` puts this database aside and restores the backup from before the upgrade',
+    'run the newer version, or follow docs/data.md, "Downgrade": `inkling restore --force FILE` puts this database aside and restores the backup from before the upgrade',
   );
 }

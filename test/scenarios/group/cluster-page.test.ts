@@ -1,4 +1,4 @@
-// cluster-page.test.ts: tests docs/cluster.md on one machine, with the page's own commands: three servers, keys,
+// cluster-page.test.ts: tests docs/several-hosts.md on one machine, with the page's own commands: three servers, keys,
 // overrides, two releases, and the database and a server killed. Small releases replace the data that a build would
 // create.
 
@@ -12,7 +12,7 @@ import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "../../h
 import { until } from "../../harness/until.ts";
 
 const ROOT = resolve(import.meta.dir, "../../..");
-const PAGE = readFileSync(join(ROOT, "docs/cluster.md"), "utf8");
+const PAGE = readFileSync(join(ROOT, "docs/several-hosts.md"), "utf8");
 const SECTION = PAGE.split("\n## ").find((section) => section.startsWith("Try it on one machine"))!;
 /** The first block installs PostgreSQL, which the test has. */
 const BLOCKS = Array.from(SECTION.matchAll(/^```sh\n([\s\S]*?)^```$/gm), ([, code]) => code!).slice(1);

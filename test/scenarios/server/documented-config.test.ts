@@ -70,8 +70,8 @@ test("every configuration is run here", () => {
     blocksOf(language)
       .map(({ path }) => path)
       .sort();
-  expect(pages("nginx")).toEqual(["docs/proxies.md", "docs/service.md", "packages/client/MIDDLEWARE.md"]);
-  expect(pages("caddyfile")).toEqual(["docs/proxies.md", "docs/service.md"]);
+  expect(pages("nginx")).toEqual(["docs/one-host.md", "docs/proxies.md", "packages/client/MIDDLEWARE.md"]);
+  expect(pages("caddyfile")).toEqual(["docs/one-host.md", "docs/proxies.md"]);
   for (const language of ["haproxy", "lua"]) expect(pages(language)).toEqual(["docs/proxies.md"]);
   expect(pages("systemd")).toEqual([]);
   expect(unnamed(projectFiles())).toEqual([]);
@@ -98,7 +98,7 @@ describe("proxies keep email addresses out of their logs, with and without a ser
   withPrograms("nginx", ["nginx", "openssl", ...tools], canUnshare, () => {
     const given: Given = {
       proxy: "nginx",
-      config: block("nginx", "docs/service.md"),
+      config: block("nginx", "docs/one-host.md"),
       origin: "https://127.0.0.1",
       headers: {},
     };
@@ -137,7 +137,7 @@ describe("proxies keep email addresses out of their logs, with and without a ser
   withPrograms("Caddy", ["caddy", ...tools], canUnshare, () => {
     const given: Given = {
       proxy: "caddy",
-      config: block("caddyfile", "docs/service.md"),
+      config: block("caddyfile", "docs/one-host.md"),
       origin: "https://127.0.0.1",
       headers: {},
     };
@@ -318,7 +318,7 @@ describe("the service of systemd", () => {
           ]);
         }
     }
-    expect(enabled).toBe(2); // in cluster.md and service.md
+    expect(enabled).toBe(1); // in several-hosts.md
   });
 
   test("the backup's command names a file per second, and old files of that name are deleted", () => {
@@ -353,7 +353,7 @@ describe("the service of systemd", () => {
     ["the installation fails", 0, 1, ["backup", "git", "npm"]],
     ["a feed was unreachable", 0, 0, ["backup", "git", "npm", "update", "systemctl restart inkling"]],
   ])("the documented upgrade, if %s", (_name, backup, npm, wanted) => {
-    const steps = commandsAfter("Upgrade the program", "docs/updates.md");
+    const steps = commandsAfter("Upgrade the program", "docs/backup.md");
     const bin = temporaryFolder();
     const log = join(bin, "log");
     const program = (name: string, script: string) =>
@@ -380,7 +380,7 @@ esac`,
 
   const programs = ["useradd", "install", "runuser", "setpriv", "ip", "mount"];
   withPrograms("the documented steps make user, folder and key, and it starts", programs, isRoot(), () => {
-    const steps = commandsAfter("Install as a service", "docs/service.md");
+    const steps = commandsAfter("Install as a service", "docs/one-host.md");
     const { owner, key, ready, exitCode, shell } = serviceRun<Started>({ steps, full: FULL });
     expect([owner, shell]).toEqual(["inkling:inkling 750", "/usr/sbin/nologin"]);
     expect(key).toStartWith("ink_live_");

@@ -1,4 +1,4 @@
-// Tests the downgrade in docs/updates.md: this version finds a database that a newer one has written.
+// Tests the downgrade in docs/backup.md: this version finds a database that a newer one has written.
 
 import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
@@ -23,7 +23,7 @@ async function start(options: ConstructorParameters<typeof ServerProgram>[0]): P
 
 const [, flag = ""] =
   /### Put back the database[\s\S]*?```sh\ncd \S+\nrunuser .* inkling restore (\S+) FILE\n```/.exec(
-    readFileSync(join(ROOT, "docs/updates.md"), "utf8"),
+    readFileSync(join(ROOT, "docs/backup.md"), "utf8"),
   ) ?? [];
 
 test("the documented steps bring an older version back, with the keys of the backup, and forth again", async () => {

@@ -14,7 +14,7 @@ export const addHosts = (program: Command, context: Context) =>
       prepare: async (input, { settings }) => {
         if (isSharedDatabase(settings.databaseUrl)) return input;
         const hint =
-          "a group of hosts needs a shared PostgreSQL database: set INKLING_DATABASE_URL, see docs/cluster.md";
+          "a group of hosts needs a shared PostgreSQL database: set INKLING_DATABASE_URL, see docs/several-hosts.md";
         throw new CliError("the database is SQLite, which only one host can use", hint);
       },
       text: ({ hosts }) =>

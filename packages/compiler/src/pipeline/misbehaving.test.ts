@@ -1,5 +1,5 @@
 // Tests publishers that misbehave, case by case. Each time, the last good data remains in use, the reason is shown, and
-// the next good file is used. The table in docs/feed-failures.md lists the same cases.
+// the next good file is used. The table in docs/feed-checks.md lists the same cases.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, mock, test } from "bun:test";
 import fs, {
@@ -155,7 +155,7 @@ const current = (): Release => {
 const shown = (): FeedReport =>
   feedsReport.parse(JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.feedsReport), "utf8"))).feeds[0]!;
 
-/** A row in docs/feed-failures.md. */
+/** A row in docs/feed-checks.md. */
 interface Row {
   readonly name: string;
   readonly outcome: string;
@@ -1094,8 +1094,8 @@ test("a feed that is late is asked for again though it is not due, and what was 
   expect(isFlagged(current(), addresses(2).at(-1)!)).toBe(true);
 });
 
-test("docs/feed-failures.md has this table, and no other", () => {
-  const text = readFileSync(join(import.meta.dir, "../../../../docs/feed-failures.md"), "utf8");
+test("docs/feed-checks.md has this table, and no other", () => {
+  const text = readFileSync(join(import.meta.dir, "../../../../docs/feed-checks.md"), "utf8");
   const section = text.split("## When a publisher misbehaves\n")[1]!.split("\n## ")[0]!;
   const lines = section.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| case "));
   const rows: readonly Row[] = [NOT_MODIFIED, ...BAD, CUT, ...TAKEN, DISK_FULL, KILLED];

@@ -11,7 +11,7 @@ interface FaultRow {
 }
 
 /**
- * The kinds of faults, which are also label values in a metric. The table in docs/cluster-failures.md, the hints of
+ * The kinds of faults, which are also label values in a metric. The table in docs/several-hosts.md, the hints of
  * commands and `inkling doctor` are made from these rows.
  */
 export const CHANNEL_FAULTS = {
