@@ -6,8 +6,7 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { iso31662 } from "iso-3166";
-import { csvLine } from "../packages/compiler/src/parse/csv.ts";
-import { dataTable } from "../packages/compiler/src/place/data-table.ts";
+import { csvLine, dataTable } from "../packages/compiler/src/parse/csv.ts";
 
 const OUT = new URL("../packages/compiler/data/subdivision-names.csv", import.meta.url);
 

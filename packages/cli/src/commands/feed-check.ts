@@ -1,8 +1,8 @@
 // feed-check.ts: `inkling feeds check` reads one feed, or all of them, as a build would, and keeps nothing.
 
-import type { FeedCheck } from "@inkling/compiler/check-feed";
 import { type Feed, hasSource } from "@inkling/compiler/feed";
 import { isChosen } from "@inkling/compiler/feed-choice";
+import type { FeedCheck } from "@inkling/compiler/load";
 import type { Settings } from "@inkling/contract";
 import type { Command } from "commander";
 import { mayFetch } from "../runtime/build.ts";
@@ -50,7 +50,7 @@ Examples:
 
 /** Imported only on use, because it loads network and archive code that no other `feeds` command needs. */
 async function read(feed: Feed, settings: Settings): Promise<FeedCheck> {
-  const { checkFeed } = await import("@inkling/compiler/check-feed");
+  const { checkFeed } = await import("@inkling/compiler/load");
   return checkFeed(feed, {
     mirror: settings.mirror,
     fetch: mayFetch(settings),

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FEEDS } from "../../../compiler/src/catalog/feeds.ts";
-import type { FeedCheck } from "../../../compiler/src/pipeline/check-feed.ts";
+import type { FeedCheck } from "../../../compiler/src/pipeline/load.ts";
 import { runHere } from "../program.testing.ts";
 import { problemsOf } from "./feed-check.ts";
 

@@ -24,7 +24,7 @@ export interface KindClaims {
   readonly lineage: readonly string[];
 }
 
-/** Why a network is guarded against false listings. policy/guards.ts defines how each kind affects flags. */
+/** Why a network is guarded against false listings. policy/labels.ts defines how each kind affects flags. */
 export type GuardKind =
   | "public_resolver"
   | "listed_resolver"

@@ -13,7 +13,7 @@ export const ANY_CHANGE = Number.POSITIVE_INFINITY;
 
 /**
  * The age at which a copy becomes stale, and the age at which it is dropped. docs/policy.md gives the reasons;
- * policy/age.ts applies the limits.
+ * `ageOf` (validate/copy-gates.ts) applies the limits.
  */
 export const AGE = {
   // An open proxy closes within days, and then someone else gets its address.

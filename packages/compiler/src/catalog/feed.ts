@@ -64,8 +64,8 @@ export interface Seed {
 }
 
 /**
- * Ages in hours, counted as in policy/age.ts: from the publisher's own date if there is one, otherwise from the time
- * when the copy was last confirmed.
+ * Ages in hours, counted as `ageOf` in validate/copy-gates.ts does: from the publisher's own date if there is one,
+ * otherwise from the time when the copy was last confirmed.
  */
 export interface AgeLimits {
   /** An older copy is reported as stale in the status, the metrics and the log. */

@@ -1,6 +1,6 @@
 // guard-feeds.ts: feeds of networks that other lists include by mistake. The policy removes flags from these networks.
 //
-// policy/guards.ts defines how each kind affects flags. For some published lists, Inkling includes a fallback file. For
+// policy/labels.ts defines how each kind affects flags. For some published lists, Inkling includes a fallback file. For
 // networks that nobody publishes in machine-readable form, Inkling has its own lists.
 //
 // Source: each row of data/guards names the page that it was taken from in August 2026 (Akamai: in November 2026).

@@ -9,11 +9,10 @@ import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { makeFolder, PRIVATE_FILE, within } from "@inkling/data";
 import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
-import type { Chunks } from "./chunks.ts";
 import { type FeedCopy, loadStable, MAP_FROM, measure } from "./copy.ts";
 import { FETCH_TIMES, type FetchTimes, LateError } from "./fetch.ts";
 import type { KeptCopies } from "./kept-copies.ts";
-import { unpack } from "./unpack.ts";
+import { type Chunks, unpack } from "./unpack.ts";
 
 /** Maximum milliseconds for one feed. The largest file (DB-IP's) is 134 MB, so 2.3 MB/s is enough. */
 const FOLDER_MS = 60_000;

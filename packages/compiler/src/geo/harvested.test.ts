@@ -12,7 +12,7 @@ import type { AsnNetworks } from "../parse/asn.ts";
 import { parseGeofeed } from "../parse/geofeed.ts";
 import { loadFeed } from "../pipeline/load.ts";
 import { type Grounds, plausible } from "./harvested.ts";
-import { registeredFromList } from "./registered-countries.ts";
+import { registeredFromList } from "./place-source.ts";
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-harvested-"));
 afterAll(() => rmSync(temp, { recursive: true }));

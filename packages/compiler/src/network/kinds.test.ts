@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { KindClaims, NetworkKind } from "../catalog/claims.ts";
-import { dataTable } from "../place/data-table.ts";
+import { dataTable } from "../parse/csv.ts";
 import { judgeKind, kindOf, readRules } from "./kinds.ts";
 
 const ROWS = dataTable("network-kinds.csv");

@@ -11,7 +11,7 @@ import type { KindClaims, NetworkKind } from "../catalog/claims.ts";
 import { FeedError } from "../catalog/feed.ts";
 import type { NetworkWalk } from "../geo/place-list.ts";
 import type { AsnNetworks } from "../parse/asn.ts";
-import { dataTable, once } from "../place/data-table.ts";
+import { dataTable, once } from "../parse/csv.ts";
 
 interface KindRule {
   readonly kind: NetworkKind;

@@ -6,6 +6,8 @@
 // cost 1 ms for 1,356 rows. csv-parse 7.0.3 took 70 to 200 ms on each build, and 1.7 MB of disk, so no library is
 //      used
 
+import { readFileSync } from "node:fs";
+import { programFile } from "@inkling/data/program";
 import { FeedError } from "../catalog/feed.ts";
 import { forEachLine } from "./text.ts";
 
@@ -57,4 +59,20 @@ export function splitRow(line: string): string[] | undefined {
 /** Formats one row as a line of a table. */
 export function csvLine(fields: readonly string[]): string {
   return fields.map((field) => (/[",]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field)).join(",");
+}
+
+/** Returns the rows of `data/<file>`, as lists of fields. @throws FeedError, which names the line */
+export function dataTable(file: string): (readonly string[])[] {
+  const rows: (readonly string[])[] = [];
+  forEachRow(readFileSync(programFile(`compiler/data/${file}`), "utf8"), (row) => rows.push(row));
+  return rows;
+}
+
+/** Returns a function that creates the value when first called, and returns the same value from then on. */
+export function once<T extends object>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }

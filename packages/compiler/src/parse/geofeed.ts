@@ -12,10 +12,9 @@ import { formatPrefix, type Prefix } from "@inkling/engine";
 import { FeedError } from "../catalog/feed.ts";
 import { NO_RANGE, networksOfRange } from "./address-ranges.ts";
 import { splitRow } from "./csv.ts";
-import { isoCountry } from "./iso-country.ts";
 import { NetworkList } from "./network-list.ts";
 import { lineParser } from "./parser.ts";
-import { findStatedDate } from "./text.ts";
+import { findStatedDate, isoCountry } from "./text.ts";
 
 /** What an operator states about a network. Empty if the operator asks not to be located. */
 export interface StatedPlace {

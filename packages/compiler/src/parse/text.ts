@@ -98,3 +98,6 @@ export function findDate(text = ""): Date | undefined {
   const date = new Date((/^\d{4}-\d/.test(text) ? parseTime(text) : parseOther(text)) ?? Number.NaN);
   return date.getTime() >= 0 && date.getTime() <= LAST_SECOND * 1000 ? date : undefined;
 }
+
+/** Returns GB for UK. @param code two upper-case letters */
+export const isoCountry = (code: string): string => (code === "UK" ? "GB" : code);

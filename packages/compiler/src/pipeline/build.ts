@@ -26,10 +26,9 @@ import {
 import { ANSWERS, type Answer, type FeedsReport, type Release } from "@inkling/engine";
 import { hasSource } from "../catalog/feed.ts";
 import { type BuildEffects, type BuildEvent, type BuildRequest, TROUBLES } from "./events.ts";
-import { codeDigest } from "./inputs.ts";
+import { canSet, codeDigest, decides, isLoaded } from "./inputs.ts";
 import { type LoadedFeed, loadFeeds } from "./load.ts";
 import { makeSegments } from "./make-segments.ts";
-import { canSet, decides, isLoaded } from "./parts.ts";
 import type { Decided } from "./segment-builders.ts";
 
 /**

@@ -90,7 +90,7 @@ function copyText(path: string, folder: string): void {
 }
 
 /**
- * Returns the date from which the copy's age is counted (policy/age.ts). If the data in a mirror has no date of its
+ * Returns the date from which the copy's age is counted (validate/copy-gates.ts). If the data in a mirror has no date of its
  * own, its age counts from the date of the file.
  */
 function usableSince({ fetchedAt, publishedAt }: FeedCopy): Date | undefined {

@@ -1,12 +1,13 @@
-// load.ts: loads one feed: reads the feed's newest copy that passes the gates, and reports the result.
-//
-// None for a copy that looks wrong: it is held, the report has the reason, and the next copy is tried.
+// load.ts: loads one feed: reads the feed's newest copy that passes the gates, and reports the result. A copy that looks
+// wrong is held, the report has the reason, and the next copy is tried.
 //
 // readFeedState -> tryCopies -> outcomeOf -> nextFeedState -> writeFeedState. The state is read once, and written only
-// if it has changed.
-// For a feed with a budget, the state is also written before the request, so that the request counts even if the build
-// is killed. A new copy is stored as held. After a release, `settle` makes it the last good copy.
+// if it has changed. For a feed with a budget, the state is also written before the request, so that the request counts
+// even if the build is killed. A new copy is stored as held. After a release, `settle` makes it the last good copy.
 
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { ACCEPT_RELEASE } from "@inkling/contract";
 import type { FeedReport, Release } from "@inkling/engine";
 import type { Feed } from "../catalog/feed.ts";
@@ -17,8 +18,9 @@ import { type FeedCopy, isNew } from "../fetch/copy.ts";
 import { type FeedState, type HeldCopy, readFeedState, writeFeedState } from "../fetch/feed-state.ts";
 import { describeCopy, KeptCopies } from "../fetch/kept-copies.ts";
 import { nextFeedState, type Outcome, publishHeld } from "../fetch/next-state.ts";
-import { localCopies } from "../fetch/source.ts";
-import { ageOf } from "../policy/age.ts";
+import { localCopies, type SourceOptions } from "../fetch/source.ts";
+import { unflaggableDomains, unflaggableNetworks } from "../validate/content-gates.ts";
+import { ageOf } from "../validate/copy-gates.ts";
 import type { Content } from "../validate/read-copy.ts";
 import type { BuildEffects, BuildRequest, Trouble } from "./events.ts";
 import { isFault, problemText, reportOf } from "./feed-report.ts";
@@ -213,4 +215,30 @@ export async function loadFeeds(
   report();
   await Promise.all(Array.from({ length: CONCURRENT_LOADS }, work));
   return chosen.flatMap(({ id }) => loaded.get(id) ?? []);
+}
+
+export interface FeedCheck extends FeedReport {
+  /** Number of entries without those that have no effect. Undefined if no copy can be used. */
+  readonly usable?: number;
+}
+
+/** Reads one feed in the same way as a build, in a temporary folder, and keeps nothing. */
+export async function checkFeed(
+  feed: Feed,
+  options: Pick<SourceOptions, "mirror" | "fetch" | "credentials">,
+): Promise<FeedCheck> {
+  const dataDir = mkdtempSync(join(tmpdir(), "inkling-check-"));
+  try {
+    const load = { ...options, dataDir, now: new Date(), onlyDue: false, chance: Math.random };
+    const { report, content } = await loadFeed(feed, load, undefined);
+    if (report.entries === undefined) return report;
+    const { networks, domains, stated } = content();
+    if (networks === undefined && stated !== undefined) return { ...report, usable: stated.networks.length };
+    const idle =
+      (networks ?? []).flatMap((claims) => unflaggableNetworks(feed, claims.networks)).length +
+      unflaggableDomains(feed, domains?.domains.keys() ?? []).length;
+    return { ...report, usable: report.entries - idle };
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
 }

@@ -8,9 +8,8 @@ import { FEED_SETS, type Release, type SegmentKind, type SegmentReport } from "@
 import { segmentChunks } from "../segments/segment-writer.ts";
 import { findProblems } from "../validate/release-gate.ts";
 import type { BuildEffects, BuildEvent } from "./events.ts";
-import { inputsDigest } from "./inputs.ts";
+import { belongsTo, decides, inputsDigest, isLoaded } from "./inputs.ts";
 import type { LoadedFeed } from "./load.ts";
-import { belongsTo, decides, isLoaded } from "./parts.ts";
 import { collectGarbage, type Decided, SEGMENT_BUILDERS } from "./segment-builders.ts";
 
 interface SegmentOrder {

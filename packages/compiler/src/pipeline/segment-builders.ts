@@ -16,9 +16,10 @@ import { completePlace } from "../place/complete-place.ts";
 import { encodePlace } from "../place/encode-place.ts";
 import { domainEvidence } from "../policy/domain-evidence.ts";
 import { judgeDomains } from "../policy/email.ts";
-import { isAnycast } from "../policy/guards.ts";
+import { overruledLines } from "../policy/evidence.ts";
+import { isAnycast } from "../policy/labels.ts";
 import { judgeNetworks } from "../policy/reputation.ts";
-import { withoutNetworks } from "../policy/without-networks.ts";
+import { withoutNetworks } from "../policy/sweep.ts";
 import { emailSections } from "../segments/email-table.ts";
 import { geoTable } from "../segments/geo-table.ts";
 import { networkTable } from "../segments/network-table.ts";
@@ -29,7 +30,6 @@ import type { Content } from "../validate/read-copy.ts";
 import { flaggedBy } from "../validate/release-gate.ts";
 import type { BuildEvent } from "./events.ts";
 import type { LoadedFeed } from "./load.ts";
-import { overruledLines } from "./overruled.ts";
 
 /** The feed whose limit also applies to the systems that the build finds. */
 const VPN_SYSTEMS = "vpn-systems";
@@ -48,7 +48,7 @@ interface Made extends Decided {
   readonly sections: readonly SectionData[];
 }
 
-/** Each builder gets the feeds that belong to the segment (parts.ts), in the order of the feed table. */
+/** Each builder gets the feeds that belong to the segment (inputs.ts), in the order of the feed table. */
 export const SEGMENT_BUILDERS: Readonly<
   Record<SegmentKind, (parts: readonly LoadedFeed[], effects: Effects) => Made>
 > = {

@@ -11,8 +11,7 @@ import { attemptsAt, type FeedAttempt, planRequest } from "../fetch/next-state.t
 import type { Hold } from "../fetch/schedule.ts";
 import { candidates, isRemote, lackingCredentials, type SourceOptions } from "../fetch/source.ts";
 import { MmdbError } from "../mmdb/mmdb.ts";
-import type { Age } from "../policy/age.ts";
-import { requireGood } from "../validate/copy-gates.ts";
+import { type Age, requireGood } from "../validate/copy-gates.ts";
 import { type Readable, readCopy } from "../validate/read-copy.ts";
 
 export interface LoadOptions extends SourceOptions {

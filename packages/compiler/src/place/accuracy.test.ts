@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { dataTable } from "../parse/csv.ts";
 import {
   areasOf,
   densityOf,
@@ -14,7 +15,6 @@ import {
   WORLD,
 } from "./accuracy.ts";
 import { findContinentName, findCountry } from "./countries.ts";
-import { dataTable } from "./data-table.ts";
 import { DENSITIES, type Density, distanceKm, type Place } from "./place.ts";
 
 /** The kinds of network/kinds.ts. */

@@ -11,8 +11,8 @@
 // places with a million addresses, two of three servers are within 10 km, and two of three subscribers are within
 // 250 km.
 
+import { dataTable, once } from "../parse/csv.ts";
 import { findCountry, knownCountry } from "./countries.ts";
-import { dataTable, once } from "./data-table.ts";
 import { DENSITIES, type Density, knownCoordinates, type Place } from "./place.ts";
 import { cleanName } from "./place-names.ts";
 

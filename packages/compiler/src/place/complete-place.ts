@@ -6,9 +6,9 @@
 // be one of the country's zones. Cost: 0.6 µs per DB-IP City place, including the time zone.
 
 import tzLookup from "@photostructure/tz-lookup";
+import { dataTable, once } from "../parse/csv.ts";
 import { estimateRadius, levelOf } from "./accuracy.ts";
 import { findContinentName, findCountry, knownCountry } from "./countries.ts";
-import { dataTable, once } from "./data-table.ts";
 import { type Coordinates, knownCoordinates, type Place, type Subdivision } from "./place.ts";
 import { cleanName } from "./place-names.ts";
 import { findCodeOfCity, findSubdivisionCode, findSubdivisionName } from "./subdivisions.ts";

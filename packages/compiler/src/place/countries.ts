@@ -6,7 +6,7 @@
 
 import { COUNTRY_CODES } from "@inkling/contract";
 import { continents, countries } from "countries-list";
-import { isoCountry } from "../parse/iso-country.ts";
+import { isoCountry } from "../parse/text.ts";
 import { cleanName } from "./place-names.ts";
 
 export interface Country {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { iso31662 } from "iso-3166";
-import { dataTable } from "./data-table.ts";
+import { dataTable } from "../parse/csv.ts";
 import { findSubdivisionCode, findSubdivisionName } from "./subdivisions.ts";
 
 describe("the code of a name", () => {

@@ -6,7 +6,7 @@
 // country are indexed on first use, and results are cached.
 
 import { iso31662 } from "iso-3166";
-import { dataTable, once } from "./data-table.ts";
+import { dataTable, once } from "../parse/csv.ts";
 import { nameKeys } from "./place-names.ts";
 
 interface Division {

@@ -1,15 +1,28 @@
-// labels.ts: defines how each label affects the answer, and the weight of each list.
+// labels.ts: defines how each label and each kind of guard affects the answer, and the weight of each list.
 //
 // A flag is set if the lists that claim it for an address together reach the weight QUORUM (verdict.ts has the
-// exceptions). docs/policy.md gives the reasons, and a test checks that it matches these tables.
+// exceptions). docs/policy.md and docs/guards.md give the reasons, and a test checks that they match these tables.
+// catalog/guard-feeds.ts lists the guarded networks.
 
-import { LABEL_ROWS } from "@inkling/contract";
-import type { Space } from "@inkling/engine";
-import type { Flag, Label } from "../catalog/claims.ts";
+import { LABEL_ROWS, recordOf } from "@inkling/contract";
+import { ADDRESS_FLAGS, bitsOf, type Space } from "@inkling/engine";
+import type { Flag, GuardKind, Label, NetworkLabel } from "../catalog/claims.ts";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { weightOf } from "./domain-weights.ts";
-import { IS_ABUSER, IS_PROXY } from "./flags.ts";
+
+// Flags as bits. The engine's REPUTATION_ANSWERS have the same order.
+export const IS_ABUSER = bitsOf(["is_abuser"]);
+export const IS_PROXY = bitsOf(["is_proxy"]);
+export const IS_TOR_EXIT = bitsOf(["is_tor_exit"]);
+export const ALL_FLAGS = bitsOf(ADDRESS_FLAGS);
+
+export const FLAG_BITS: Readonly<Record<Flag, number>> = recordOf(ADDRESS_FLAGS, (flag) => bitsOf([flag]));
+
+/** Returns the flags whose bits are set, in the order of the answer. */
+export function flagsOf(bits: number): Flag[] {
+  return ADDRESS_FLAGS.filter((flag) => (bits & FLAG_BITS[flag]) !== 0);
+}
 
 /** The effect of a label. The contract's LABEL_ROWS define which flag the label sets. */
 interface LabelRule {
@@ -84,3 +97,47 @@ export function feedWeight({ id, label, sets, weight }: Feed): number | undefine
   if (label === undefined || label === "unknown" || LABEL_ROWS[label].sets === undefined) return undefined;
   return weight ?? weightOfList(id);
 }
+
+interface GuardRule {
+  /** Bits of flags that a network of this kind never has. */
+  readonly takes?: number;
+  /**
+   * Bits of the flags that less specific lists cannot set: lists about traffic, and lists that contain only a
+   * surrounding network.
+   */
+  readonly outweighs?: number;
+  /** Bits of the flags that a single list cannot set. */
+  readonly doubts?: number;
+  /** The addresses are in many places at once, so they have no city. */
+  readonly anycast?: true;
+}
+
+export const GUARD_KINDS: Readonly<Record<GuardKind, GuardRule>> = {
+  public_resolver: { takes: ALL_FLAGS, anycast: true },
+  // Anyone can run a resolver and have it listed, so some lists override this guard. Two lists still set is_proxy if
+  // one of them contains the exact address. A list that is not about traffic, such as a list of botnet command servers,
+  // still sets is_abuser for the exact address.
+  listed_resolver: { outweighs: IS_ABUSER | IS_PROXY, doubts: IS_PROXY },
+  crawler: { takes: ALL_FLAGS },
+  // The operator's other machines, and its visitors, use the network as well.
+  crawler_network: {},
+  // The guard does not remove is_proxy, because users of Cloudflare WARP come from 104.28.0.0/16.
+  cdn: { takes: IS_ABUSER, anycast: true },
+  // These networks are never flagged, although the operator may rent out machines in them. docs/policy.md states how
+  // many flags this removes.
+  cdn_operator: { takes: ALL_FLAGS },
+  mail_sender: { takes: IS_ABUSER | IS_PROXY },
+  monitor: { takes: IS_ABUSER | IS_PROXY },
+  webhook_sender: { takes: IS_ABUSER | IS_PROXY },
+};
+
+/** Returns whether networks with this label are anycast. A CDN operator's other networks are not. */
+export function isAnycast(label: NetworkLabel | undefined): boolean {
+  if (label === "anycast") return true;
+  return label !== undefined && label in GUARD_KINDS && GUARD_KINDS[label as GuardKind].anycast === true;
+}
+
+/**
+ * Minimum prefix length of a guard that also removes the Tor flag from a listed address. Wider guards do not remove it.
+ */
+export const EXACT_GUARD_BITS: Readonly<Record<4 | 6, number>> = { 4: 24, 6: 48 };

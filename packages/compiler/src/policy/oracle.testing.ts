@@ -8,8 +8,7 @@ import { expect } from "bun:test";
 import { formatIp, IpAddress, type Prefix, type RangeColumns, SPECIAL_USE } from "@inkling/engine";
 import type { Flag, NetworkClaims } from "../catalog/claims.ts";
 import type { EvidenceEntry, EvidenceRanges } from "./evidence.ts";
-import { FLAG_BITS, IS_ABUSER, IS_PROXY, IS_TOR_EXIT } from "./flags.ts";
-import { weightOfList } from "./labels.ts";
+import { FLAG_BITS, IS_ABUSER, IS_PROXY, IS_TOR_EXIT, weightOfList } from "./labels.ts";
 import type { FlagRanges } from "./reputation.ts";
 
 export interface Point {

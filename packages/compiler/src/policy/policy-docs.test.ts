@@ -8,9 +8,7 @@ import type { Label } from "../catalog/claims.ts";
 import { AGE, FEEDS } from "../catalog/feeds.ts";
 import { GUARD_FEEDS } from "../catalog/guard-feeds.ts";
 import { DISPOSABLE_WORDS, NAME_WEIGHT, WEIGHTS } from "./domain-weights.ts";
-import { FLAG_BITS } from "./flags.ts";
-import { GUARD_KINDS } from "./guards.ts";
-import { LABELS, QUORUM } from "./labels.ts";
+import { FLAG_BITS, GUARD_KINDS, LABELS, QUORUM } from "./labels.ts";
 
 const DOCS = ["policy.md", "guards.md", "mail-policy.md"]
   .map((page) => readFileSync(join(import.meta.dir, "../../../../docs", page), "utf8"))

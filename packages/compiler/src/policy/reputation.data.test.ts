@@ -11,8 +11,7 @@ import { expectPoint, GUARDS, labelOf, networks, PACKAGE } from "../../test/poli
 import type { NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
 import { GUARD_FEEDS } from "../catalog/guard-feeds.ts";
 import { parseNetworks } from "../parse/index.ts";
-import { ALL_FLAGS, IS_ABUSER, IS_PROXY, IS_TOR_EXIT } from "./flags.ts";
-import { EXACT_GUARD_BITS } from "./guards.ts";
+import { ALL_FLAGS, EXACT_GUARD_BITS, IS_ABUSER, IS_PROXY, IS_TOR_EXIT } from "./labels.ts";
 import {
   boundaries,
   evidenceOracle,

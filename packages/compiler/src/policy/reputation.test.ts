@@ -10,7 +10,7 @@ import { expectPoint, GUARDS, labelOf, networks, PACKAGE } from "../../test/poli
 import type { GuardKind, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { GUARD_FEEDS } from "../catalog/guard-feeds.ts";
-import { IS_ABUSER, IS_PROXY, IS_TOR_EXIT } from "./flags.ts";
+import { IS_ABUSER, IS_PROXY, IS_TOR_EXIT } from "./labels.ts";
 import {
   evidenceAt,
   evidenceOracle,

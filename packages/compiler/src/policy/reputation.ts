@@ -7,7 +7,7 @@
 import { IpAddress, type Prefix, RangeColumns } from "@inkling/engine";
 import type { NetworkClaims } from "../catalog/claims.ts";
 import { EvidenceLists, type EvidenceRanges } from "./evidence.ts";
-import { EXACT_GUARD_BITS } from "./guards.ts";
+import { EXACT_GUARD_BITS } from "./labels.ts";
 import { type Interval, sweep } from "./sweep.ts";
 import {
   judge,

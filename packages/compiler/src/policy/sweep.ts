@@ -1,7 +1,10 @@
-// sweep.ts: divides overlapping intervals of many sources into pieces that cover the whole space once.
+// sweep.ts: divides overlapping intervals of many sources into pieces that cover the whole space once, and cuts networks
+// out of other networks.
 //
 // Intervals may overlap, even within a source. Cost: O(n log n) in the number of intervals. The same code serves number
 // keys (IPv4: 2^32 is exact) and bigint keys (IPv6).
+
+import { IpAddress, type Prefix, prefixContains } from "@inkling/engine";
 
 /** An interval from `start` (inclusive) to `end` (exclusive); `start < end`. */
 export interface Interval<Key extends number | bigint> {
@@ -52,4 +55,28 @@ function compare<Key extends number | bigint>(a: Key, b: Key): number {
 function close<Key extends number | bigint, Of extends Interval<Key>>(covers: Of[][], interval: Of): void {
   const open = covers[interval.source]!;
   open.splice(open.lastIndexOf(interval), 1);
+}
+
+/**
+ * Returns the fewest networks that have all addresses of `networks` except those of `holes`. Cost: for each network, all
+ * holes are compared once for each level of bits down to the holes inside it.
+ */
+export function withoutNetworks(networks: readonly Prefix[], holes: readonly Prefix[]): Prefix[] {
+  return networks.flatMap((network) => cut(network, holes));
+}
+
+function cut(network: Prefix, holes: readonly Prefix[]): Prefix[] {
+  if (holes.some((hole) => hole.bits <= network.bits && prefixContains(hole, network.address))) return [];
+  const inside = holes.filter((hole) => hole.bits > network.bits && prefixContains(network, hole.address));
+  return inside.length === 0 ? [network] : halves(network).flatMap((half) => cut(half, inside));
+}
+
+function halves({ address, bits }: Prefix): Prefix[] {
+  return [0, 1].map((bit) => {
+    const start = new IpAddress();
+    start.family = address.family;
+    start.words.set(address.words);
+    start.words[bits >>> 5]! += bit * 2 ** (31 - (bits & 31));
+    return { address: start, bits: bits + 1 };
+  });
 }

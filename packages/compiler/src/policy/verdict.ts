@@ -14,9 +14,16 @@ import { flagOfLabel } from "@inkling/contract";
 import { ADDRESS_FLAGS, SPECIAL_USE } from "@inkling/engine";
 import type { GuardKind, Label, NetworkClaims } from "../catalog/claims.ts";
 import type { EvidenceEntry } from "./evidence.ts";
-import { ALL_FLAGS, FLAG_BITS, flagsOf, IS_TOR_EXIT } from "./flags.ts";
-import { GUARD_KINDS } from "./guards.ts";
-import { LABELS, QUORUM, weightOfList } from "./labels.ts";
+import {
+  ALL_FLAGS,
+  FLAG_BITS,
+  flagsOf,
+  GUARD_KINDS,
+  IS_TOR_EXIT,
+  LABELS,
+  QUORUM,
+  weightOfList,
+} from "./labels.ts";
 import { independentWeight, type WeightedList } from "./lineage.ts";
 
 /** A set of networks that all have the same effect: those of a feed under one label, or the special-use networks. */

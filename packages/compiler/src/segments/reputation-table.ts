@@ -9,7 +9,7 @@ import { EvidenceWriter } from "./evidence-records.ts";
 import { rangeSections } from "./range-table.ts";
 import type { SectionData } from "./segment-writer.ts";
 
-/** @param judgement the coverings in `flags` have flag bits as values (policy/flags.ts) */
+/** @param judgement the coverings in `flags` have flag bits as values (policy/labels.ts) */
 export function reputationSections({
   flags,
   evidence,

@@ -1,18 +1,17 @@
-// copy-gates.ts: decides which copies of a feed are used. It has no side effects; the time and the last good copy are
+// copy-gates.ts: decides which copies of a feed are used, and for how long. It has no side effects; the time and the last good copy are
 // arguments.
 //
 // Cost: one pass over both lists for a comparison.
 
 import type { Prefix, Space } from "@inkling/engine";
 import type { DomainClaims, NetworkClaims } from "../catalog/claims.ts";
-import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
+import { type AgeLimits, type Feed, FeedError, type Format } from "../catalog/feed.ts";
 import { type FeedCopy, isNew } from "../fetch/copy.ts";
 import type { FeedState } from "../fetch/feed-state.ts";
 import type { KeptCopies } from "../fetch/kept-copies.ts";
 import type { StatedPlaces } from "../parse/geofeed.ts";
 import { isDomainFormat, isNetworkFormat } from "../parse/index.ts";
 import { comparePrefixes, isSpecialUse } from "../parse/network-list.ts";
-import { type Age, ageOf } from "../policy/age.ts";
 import { type Readable, readContent } from "./read-copy.ts";
 import { spaceChanges } from "./space.ts";
 
@@ -66,12 +65,12 @@ function whyExpired(feed: Feed, { source, fetchedAt, publishedAt }: FeedCopy): s
   return `${dates.filter(Boolean).join(" and ")}, more than ${days} days ago: an expired copy cannot replace the last good copy`;
 }
 
-const HOUR = 3_600_000;
+const HOUR_MS = 3_600_000;
 /**
  * Milliseconds by which a date may be in the future, because clocks differ, and a date without a time may already be
  * tomorrow in another time zone.
  */
-const FUTURE_MS = 24 * HOUR;
+const FUTURE_MS = 24 * HOUR_MS;
 
 /** @throws FeedError if the copy's date is in the future */
 export function requirePast(publishedAt: Date | undefined, now: Date): void {
@@ -275,4 +274,25 @@ function findList(feed: Feed, copy: FeedCopy): Comparable | undefined {
     if (error instanceof FeedError) return undefined;
     throw error;
   }
+}
+
+export type Age = "fresh" | "stale" | "dropped";
+
+export interface CopyDates {
+  /** When the source last confirmed that the copy is current. For a file in a mirror: when the file was put there. */
+  readonly confirmedAt?: Date | undefined;
+  /** When the publisher created the copy, if the copy or its source states that. */
+  readonly publishedAt?: Date | undefined;
+}
+
+/**
+ * Rates a copy's age by the publisher's own date, if there is one. A copy without a date, such as Inkling's own file, is fresh. A publisher whose job has failed keeps confirming
+ * its last file, and an old list does not become new when somebody puts it into a mirror.
+ */
+export function ageOf({ age }: { readonly age: AgeLimits }, dates: CopyDates, now: Date): Age {
+  const madeAt = dates.publishedAt ?? dates.confirmedAt;
+  if (madeAt === undefined) return "fresh";
+  const ageMs = now.getTime() - madeAt.getTime();
+  if (ageMs > age.dropHours * HOUR_MS) return "dropped";
+  return ageMs > age.staleHours * HOUR_MS ? "stale" : "fresh";
 }

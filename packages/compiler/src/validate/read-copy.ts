@@ -13,8 +13,7 @@ import type {
 import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
 import type { FeedCopy } from "../fetch/copy.ts";
 import type { PlaceSource, RegisteredCountries } from "../geo/place-list.ts";
-import { CountrySource, GeoSource } from "../geo/place-source.ts";
-import { registeredFromList } from "../geo/registered-countries.ts";
+import { CountrySource, GeoSource, registeredFromList } from "../geo/place-source.ts";
 import { readAnonymous } from "../parse/anonymous-ip.ts";
 import { type AsnNetworks, readAsnCsv, readAsnMmdb } from "../parse/asn.ts";
 import type { NetworkGroup } from "../parse/grouped-networks.ts";

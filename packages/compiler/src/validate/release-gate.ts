@@ -15,8 +15,7 @@ import {
   type Space,
 } from "@inkling/engine";
 import type { Flag } from "../catalog/claims.ts";
-import { FLAG_BITS } from "../policy/flags.ts";
-import { FLAG_BOUNDS } from "../policy/labels.ts";
+import { FLAG_BITS, FLAG_BOUNDS } from "../policy/labels.ts";
 import { type Judgement, OVERRULED } from "../policy/reputation.ts";
 import { spaceByValue, spaceOf } from "./space.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type Age, ageOf, type CopyDates } from "./age.ts";
+import { type Age, ageOf, type CopyDates } from "./copy-gates.ts";
 
 const NOW = new Date("2026-08-22T12:00:00Z");
 const hoursAgo = (hours: number) => new Date(NOW.getTime() - hours * 3_600_000);

@@ -2,8 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { parsePrefix } from "@inkling/engine";
-import type { EvidenceEntry } from "../policy/evidence.ts";
-import { overruledLines } from "./overruled.ts";
+import { type EvidenceEntry, overruledLines } from "./evidence.ts";
 
 const entry = (feed: string, effect: EvidenceEntry["effect"], network: string): EvidenceEntry => ({
   feed,

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { OffsetIds } from "./offset-ids.ts";
+import { OffsetIds } from "./records.ts";
 
 test("random offsets, against a Map", () => {
   let random = 11;
