@@ -11,7 +11,7 @@ import { dataActions, Updates } from "../packages/cli/src/runtime/keep-fresh.ts"
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
 import { releaseChanges } from "../packages/operations/src/release-changes.ts";
 import { type RunningServer, startServer } from "../packages/server/src/run/server.ts";
-import { finish } from "../packages/server/src/sharing/steps.ts";
+import { finish } from "../packages/server/src/sharing/turns.ts";
 import { openStore } from "../packages/store/src/store.ts";
 import { fetch } from "./harness/checked-fetch.ts";
 import {

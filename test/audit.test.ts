@@ -14,7 +14,7 @@ import { makeProgram } from "../packages/cli/src/program.ts";
 import { makeStyle } from "../packages/cli/src/terminal/terminal.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
 import { RESOURCES } from "../packages/operations/src/index.ts";
-import { ADMIN_ROUTES } from "../packages/server/src/admin/operations.ts";
+import { ADMIN_ROUTES } from "../packages/server/src/admin/routes.ts";
 import { type AuditEntry, auditJson } from "../packages/store/src/audit.ts";
 import { parseNewKey } from "../packages/store/src/keys/key-input.ts";
 import { openStore, type Store } from "../packages/store/src/store.ts";

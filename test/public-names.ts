@@ -16,7 +16,7 @@ import {
   variableName,
 } from "@inkling/contract";
 import type { Command } from "commander";
-import { ADMIN_ROUTES } from "../packages/server/src/admin/operations.ts";
+import { ADMIN_ROUTES } from "../packages/server/src/admin/routes.ts";
 import { commandTree } from "./harness/command-tree.ts";
 import { ROOT } from "./harness/project-files.ts";
 

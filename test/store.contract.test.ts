@@ -10,7 +10,7 @@ import { isAdminToken } from "../packages/store/src/admin-token.ts";
 import { adoptKey } from "../packages/store/src/adopt-key.ts";
 import { auditJson } from "../packages/store/src/audit.ts";
 import { Database } from "../packages/store/src/database.ts";
-import type { NamedDecision } from "../packages/store/src/decisions/decisions.ts";
+import type { NamedDecision } from "../packages/store/src/decisions/record.ts";
 import { type DecisionRow, decisionJson } from "../packages/store/src/decisions/record.ts";
 import type { DecidedDomain, DecisionFilter } from "../packages/store/src/decisions.ts";
 import type { QueuedEvent } from "../packages/store/src/deliveries.ts";

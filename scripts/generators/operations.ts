@@ -1,7 +1,7 @@
 // operations.ts: generates the tables of requests in docs/api.md and docs/admin-api.md.
 
 import { OPERATIONS, type OperationRow } from "@inkling/contract";
-import { ADMIN_ROUTES } from "../../packages/server/src/admin/operations.ts";
+import { ADMIN_ROUTES } from "../../packages/server/src/admin/routes.ts";
 import { type Generated, markdownTable } from "./generated.ts";
 
 export const operations = (): Generated[] => [

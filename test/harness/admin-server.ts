@@ -4,7 +4,7 @@ import type { HostReport } from "@inkling/data";
 import { Overrides } from "@inkling/engine";
 import { AdminApp, type AdminAppOptions } from "../../packages/server/src/admin/app.ts";
 import { HostNames } from "../../packages/server/src/http/host-names.ts";
-import { Bodies } from "../../packages/server/src/limits/bodies.ts";
+import { Bodies } from "../../packages/server/src/limits/memory.ts";
 import { Log } from "../../packages/server/src/telemetry/log.ts";
 import { NO_RULESET } from "../../packages/store/src/rulesets/record.ts";
 import { openStore, type Store } from "../../packages/store/src/store.ts";

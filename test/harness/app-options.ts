@@ -17,7 +17,7 @@ import { cellsOnDemand } from "../../packages/server/src/limits/key-cells.testin
 import { Buckets } from "../../packages/server/src/limits/token-bucket.ts";
 import { Counts } from "../../packages/server/src/telemetry/counts.ts";
 import { Log } from "../../packages/server/src/telemetry/log.ts";
-import type { Decisions } from "../../packages/store/src/decisions/decisions.ts";
+import type { Decisions } from "../../packages/store/src/decisions/record.ts";
 import { type Counted, type Key, type KeyId, REFUSALS, SCOPES } from "../../packages/store/src/keys/key.ts";
 import { NO_RULESET } from "../../packages/store/src/rulesets/record.ts";
 import { testSettings } from "./server-options.ts";

@@ -1,6 +1,13 @@
 // data-events.ts: log events about data updates, channels and releases.
 
-import type { LogEventRow } from "./log-event-row.ts";
+/** A row that describes a log event. */
+export interface LogEventRow {
+  /** The table of docs/log-events.md that lists the event. */
+  readonly about: "updates" | "releases" | "server";
+  readonly levels: readonly ("error" | "info")[];
+  /** Markdown that explains what happened and what to do. */
+  readonly help: string;
+}
 
 export const DATA_EVENTS = {
   "data-update-done": {

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type FailedBuild, type FeedReport, type FeedsReport, feedsNow, feedsReport } from "@inkling/engine";
 import { replaceJson } from "./atomic-file.ts";
-import { fileStamp } from "./file-stamp.ts";
+import { fileStamp } from "./fingerprints.ts";
 import { DATA_FOLDER, makeFolder } from "./layout.ts";
 import type { NamedRelease } from "./releases.ts";
 

@@ -9,6 +9,7 @@ import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Release, releaseName } from "@inkling/engine";
 import { isLeftover, replaceFile, replaceJson, TEMPORARY } from "./atomic-file.ts";
+import { hashFile } from "./fingerprints.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { checkSizes } from "./open.ts";
 import {
@@ -20,7 +21,6 @@ import {
   ReleaseError,
   releaseNames,
 } from "./releases.ts";
-import { hashFile } from "./sha256.ts";
 
 /** Number of releases that are kept for a rollback, including the current release. */
 export const KEPT_RELEASES = 5;

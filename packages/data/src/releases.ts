@@ -12,11 +12,10 @@ import {
   unfoundedAnswers,
 } from "@inkling/engine";
 import { replaceFile } from "./atomic-file.ts";
-import { messageOf } from "./error-message.ts";
+import { buildHint, messageOf } from "./errors.ts";
+import { sha256Hex } from "./fingerprints.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { accessHint, isDenied } from "./ownership.ts";
-import { buildHint } from "./remedies.ts";
-import { sha256Hex } from "./sha256.ts";
 
 /** A release that cannot be used. The message and hint are for the operator. */
 export class ReleaseError extends Error {

@@ -5,7 +5,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { AtomicFile } from "./atomic-file.ts";
-import { messageOf } from "./error-message.ts";
+import { messageOf, newReleaseHint } from "./errors.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { accessHint, isDenied } from "./ownership.ts";
 import {
@@ -17,7 +17,6 @@ import {
   requireCurrentName,
   requireKeptName,
 } from "./releases.ts";
-import { newReleaseHint } from "./remedies.ts";
 
 /** @throws ReleaseError if the release is not sound */
 export type Verify = (dataDir: string, name: string) => unknown;

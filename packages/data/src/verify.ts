@@ -18,8 +18,8 @@ import {
   type SegmentKind,
   type SegmentReport,
 } from "@inkling/engine";
-import { messageOf } from "./error-message.ts";
-import { fileStamp, NO_FILE } from "./file-stamp.ts";
+import { messageOf, otherVersionHint, rebuildHint } from "./errors.ts";
+import { fileStamp, hashFile, NO_FILE } from "./fingerprints.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { mapFile, readStart } from "./open.ts";
 import {
@@ -31,8 +31,6 @@ import {
   releasesBefore,
   segmentFiles,
 } from "./releases.ts";
-import { otherVersionHint, rebuildHint } from "./remedies.ts";
-import { hashFile } from "./sha256.ts";
 
 /** The result of checking one segment. */
 interface SegmentVerdict {

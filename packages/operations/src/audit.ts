@@ -2,8 +2,7 @@
 
 import { AUDIT_ACTIONS, hasRole } from "@inkling/contract";
 import type { ValidAdminToken } from "@inkling/store/admin-token";
-import { type AuditEntry, auditJson, isAuditCursor } from "@inkling/store/audit";
-import { AUDIT_SOURCES } from "@inkling/store/author";
+import { AUDIT_SOURCES, type AuditEntry, auditJson, isAuditCursor } from "@inkling/store/audit";
 import { isoTime } from "@inkling/store/text/fields";
 import { hostOnly } from "@inkling/store/webhooks";
 import { z } from "zod";

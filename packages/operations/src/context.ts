@@ -4,10 +4,9 @@
 import type { LogLevel, Outcome, ServerSettings } from "@inkling/contract";
 import type { HostReport, Verify } from "@inkling/data";
 import type { ValidAdminToken } from "@inkling/store/admin-token";
-import type { Author } from "@inkling/store/author";
-import type { LabelResult } from "@inkling/store/decisions/decisions";
+import type { Author, HostEntry } from "@inkling/store/audit";
+import type { LabelResult } from "@inkling/store/decisions/record";
 import type { Attempt } from "@inkling/store/deliveries";
-import type { HostEntry } from "@inkling/store/host-entry";
 import type { Store } from "@inkling/store/store";
 import type { Minute } from "@inkling/store/traffic-counts";
 import { z } from "zod";

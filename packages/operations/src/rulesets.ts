@@ -5,11 +5,12 @@ import {
   decidingPart,
   parseRuleset,
   Replay,
+  type ReplayReport,
   type Ruleset,
   RulesetError,
   runExamples,
 } from "@inkling/engine/assess";
-import { replayStored } from "@inkling/store/decisions/replay-stored";
+import { pastDecision } from "@inkling/store/decisions/record";
 import { DAY_MS } from "@inkling/store/keys/day";
 import { isRulesetCursor, type NewRuleset, RulesetConflictError } from "@inkling/store/rulesets";
 import { type PublishedRuleset, rulesetJson } from "@inkling/store/rulesets/record";
@@ -233,8 +234,8 @@ If the ruleset has a mistake, or one of its examples fails, nothing is published
       maxBodyBytes,
       input: { text: rulesetText, since: isoTime.optional() },
       output: replay,
-      run: async ({ store, now, elapsed }, { text, since = now() - DEFAULT_DAYS * DAY_MS }) =>
-        replayStored(store.decisions, new Replay(parseDraft(text)), { since, elapsed }),
+      run: async (context, { text, since = context.now() - DEFAULT_DAYS * DAY_MS }) =>
+        replayStored(context, parseDraft(text), since),
     }),
     get_ruleset: operation({
       route: "GET rulesets/{id}",
@@ -326,4 +327,40 @@ export function checkRuleset(text: string) {
     if (!(error instanceof RulesetError)) throw error;
     return { mistakes: error.mistakes, examples: [], rules: { live: 0, shadow: 0 }, facts: {} };
   }
+}
+
+/** Limits of one replay: number of decisions, and duration in milliseconds. */
+const MAX_REPLAYED = 100_000;
+const MAX_REPLAY_MS = 10_000;
+const PAGE = 250;
+
+interface StoredReplay extends ReplayReport {
+  /** Why older decisions were left out; null if all decisions since `since` were replayed. */
+  readonly stopped: "limit" | "time" | null;
+}
+
+/**
+ * Replays the newest stored decisions. It yields after each page, because this process may also answer lookups.
+ * @param since epoch ms
+ */
+async function replayStored(
+  { store: { decisions }, elapsed }: OperationContext,
+  draft: Ruleset,
+  since: number,
+): Promise<StoredReplay> {
+  const replayed = new Replay(draft);
+  const end = elapsed() + MAX_REPLAY_MS;
+  let stopped: StoredReplay["stopped"] = null;
+  let cursor: string | undefined;
+  for (let read = 0; ; ) {
+    const page = await decisions.list({ limit: PAGE, cursor }, { since });
+    for (const row of page.items) replayed.add(pastDecision(row));
+    read += page.items.length;
+    cursor = page.next;
+    if (cursor === undefined) break;
+    stopped = read >= MAX_REPLAYED ? "limit" : elapsed() >= end ? "time" : null;
+    if (stopped !== null) break;
+    await Bun.sleep(0);
+  }
+  return { ...replayed.report, stopped };
 }

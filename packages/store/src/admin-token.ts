@@ -7,8 +7,8 @@
 
 import { ADMIN_ROLES, type AdminRole } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
+import type { Author } from "./audit.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
-import type { Author } from "./author.ts";
 import { StoreError } from "./error.ts";
 import { changeKeys } from "./key-changes.ts";
 import { type AdminToken, adminTokenJson, type NewAdminToken } from "./keys/admin-token.ts";

@@ -1,13 +1,25 @@
 // audit.ts: records the audit trail: who changed what, when and how. Only a restore changes or deletes entries: it
 // replaces the whole trail (copy.ts).
 
+import { hostname } from "node:os";
 import type { AuditAction } from "@inkling/contract";
+import { messageOf } from "@inkling/data";
 import type { SQL, TransactionSQL } from "bun";
-import type { AuditSource, Author } from "./author.ts";
 import type { EpochMs } from "./keys/key.ts";
 import { type Page, type PageRequest, ROWS_AT_ONCE } from "./tables.ts";
 import { visibleText } from "./text/visible-text.ts";
 import type { UnreadableRows } from "./unreadable.ts";
+
+/** How a change was made. `file` stands for settings that a server read from files, environment variables and flags. */
+export const AUDIT_SOURCES = ["api", "console", "cli", "file"] as const;
+export type AuditSource = (typeof AUDIT_SOURCES)[number];
+
+/** Who makes a change, and how. */
+export interface Author {
+  readonly author: string;
+  /** Undefined in entries from versions that did not record the source. */
+  readonly source: AuditSource | undefined;
+}
 
 /** One change. */
 export interface AuditEntry extends Author {
@@ -137,3 +149,33 @@ export async function auditPage(
 }
 
 export const isAuditCursor = (text: string) => /^[1-9]\d{0,15}$/.test(text);
+
+/** Where entries are recorded. */
+interface AuditTrail {
+  /** @throws StoreError */
+  record(entry: NewAuditEntry): Promise<void>;
+}
+
+/** An entry about something that belongs to a single host. The host's name is added to `after`. */
+export type HostEntry = NewAuditEntry & { readonly after: object };
+
+/**
+ * Records `entry`, then makes the change that it describes. If the change fails, a second entry records the failure.
+ * @throws StoreError if the entry cannot be recorded, in which case nothing changes; also the errors of `change`
+ */
+export async function withEntry<T>(
+  trail: AuditTrail,
+  { after, ...entry }: HostEntry,
+  change: () => T | Promise<T>,
+): Promise<T> {
+  const host = hostname();
+  await trail.record({ ...entry, after: { ...after, host } });
+  try {
+    return await change();
+  } catch (error) {
+    const failed = { action: entry.action, reason: messageOf(error), host };
+    // If the database has become unreachable, the caller still receives the error of the change.
+    await trail.record({ ...entry, action: "change-failed", after: failed }).catch(() => {});
+    throw error;
+  }
+}

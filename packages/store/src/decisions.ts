@@ -5,10 +5,9 @@
 
 import { ACTIONS, type Action, OUTCOMES, type Outcome } from "@inkling/contract";
 import type { SQL } from "bun";
+import type { Author } from "./audit.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
-import type { Author } from "./author.ts";
-import type { NamedDecision } from "./decisions/decisions.ts";
-import type { DecisionRow, StoredRow } from "./decisions/record.ts";
+import type { DecisionRow, NamedDecision, StoredRow } from "./decisions/record.ts";
 import { deleteOrphanedDeliveries } from "./deliveries.ts";
 import { DAY_MS } from "./keys/day.ts";
 import type { EpochMs, KeyId } from "./keys/key.ts";

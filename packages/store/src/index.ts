@@ -2,11 +2,11 @@
 
 export { isAdminToken, type ReplacedAdminTokens } from "./admin-token.ts";
 export * from "./adopt-key.ts";
-export type { Author } from "./author.ts";
+export type { Author } from "./audit.ts";
+export { type HostEntry, withEntry } from "./audit.ts";
 export type { RowCounts } from "./copy.ts";
 export { decisionJson, pastDecision } from "./decisions/record.ts";
 export * from "./error.ts";
-export { type HostEntry, withEntry } from "./host-entry.ts";
 export * from "./keys/key.ts";
 export { holdsMadeKeys, readKeyCopy } from "./keys/key-copy.ts";
 export * from "./keys/key-input.ts";

@@ -5,6 +5,7 @@
 import type { NewOverride, Override } from "@inkling/engine";
 import { randomBase62 } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
+import type { Author } from "./audit.ts";
 import {
   type AuditEntry,
   type AuditFilter,
@@ -13,7 +14,6 @@ import {
   lockAudit,
   type NewAuditEntry,
 } from "./audit.ts";
-import type { Author } from "./author.ts";
 import { StoreError } from "./error.ts";
 import type { LoadedOverrides } from "./overrides/live-overrides.ts";
 import { MAX_OVERRIDES } from "./overrides/override.ts";

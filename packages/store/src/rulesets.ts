@@ -1,8 +1,8 @@
 // rulesets.ts: keeps published rulesets in a table of the store. Rows are only added, except by a restore (copy.ts).
 
 import type { SQL } from "bun";
+import type { Author } from "./audit.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
-import type { Author } from "./author.ts";
 import { StoreError } from "./error.ts";
 import { NO_RULESET, type PublishedRuleset, rulesetJson, rulesetStamp, textHash } from "./rulesets/record.ts";
 import type { Page, PageRequest, Tables } from "./tables.ts";

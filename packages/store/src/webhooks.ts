@@ -7,8 +7,8 @@
 import { type AuditAction, MAX_WEBHOOKS, WEBHOOK_EVENT_NAMES, type WebhookEvent } from "@inkling/contract";
 import { randomBase62 } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
+import type { Author } from "./audit.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
-import type { Author } from "./author.ts";
 import { StoreError } from "./error.ts";
 import type { EpochMs } from "./keys/key.ts";
 import type { Tables } from "./tables.ts";

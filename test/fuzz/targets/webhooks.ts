@@ -10,8 +10,7 @@ import { type EmailVerdict, type EvidenceEntry, WEBHOOK_WAITS_SECONDS } from "@i
 import { Overrides, parseEmail } from "@inkling/engine";
 import { DEFAULT_RULESET, readDecisionInput } from "@inkling/engine/assess";
 import { hostOf } from "../../../packages/operations/src/webhook-destination.ts";
-import { decidedDomains } from "../../../packages/server/src/webhooks/decided-domains.ts";
-import { WebhookEvents } from "../../../packages/server/src/webhooks/events.ts";
+import { decidedDomains, WebhookEvents } from "../../../packages/server/src/webhooks/events.ts";
 import { send } from "../../../packages/server/src/webhooks/send.ts";
 import { WebhookSender } from "../../../packages/server/src/webhooks/sender.ts";
 import { adminServer, closeAdminServers } from "../../harness/admin-server.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { ADMIN_PROBLEM_CODES, NO_FLAGS, OPERATIONS, PROBLEM_CODES, PROBLEMS } from "@inkling/contract";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { adminOpenApi } from "../../../packages/server/src/admin/openapi.ts";
-import { ADMIN_ROUTES } from "../../../packages/server/src/admin/operations.ts";
+import { ADMIN_ROUTES } from "../../../packages/server/src/admin/routes.ts";
 import { openApiJson } from "../../../packages/server/src/api/openapi.ts";
 import { startServer } from "../../../packages/server/src/run/server.ts";
 import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";

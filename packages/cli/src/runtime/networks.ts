@@ -10,7 +10,7 @@ import {
   type SystemReport,
 } from "@inkling/server/network-sources";
 import { networkUse } from "@inkling/server/network-summary";
-import { finish } from "@inkling/server/steps";
+import { finish } from "@inkling/server/turns";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import { type AnswerData, reserved } from "./answer.ts";
 

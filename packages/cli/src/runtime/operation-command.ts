@@ -18,7 +18,7 @@ import {
   type Resource,
   type Updates,
 } from "@inkling/operations";
-import { finish } from "@inkling/server/steps";
+import { finish } from "@inkling/server/turns";
 import { type Store, StoreError } from "@inkling/store";
 import { type Command, Option } from "commander";
 import { z } from "zod";

@@ -9,7 +9,7 @@ import {
   verify,
 } from "node:crypto";
 import { z } from "zod";
-import { sha256Hex } from "../sha256.ts";
+import { sha256Hex } from "../fingerprints.ts";
 import { ChannelError } from "./channel-error.ts";
 
 const TYPE = "application/vnd.inkling.channel+json";

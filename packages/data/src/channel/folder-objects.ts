@@ -26,7 +26,7 @@ import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PUBLIC_FILE, temporaryPath } from "../atomic-file.ts";
-import { messageOf } from "../error-message.ts";
+import { messageOf } from "../errors.ts";
 import { ChannelError } from "./channel-error.ts";
 import { STALL_MS, Stall, UPLOAD_MS, unreachable } from "./http-objects.ts";
 import {

@@ -12,7 +12,8 @@ import { join } from "node:path";
 import type { Release, SegmentReport } from "@inkling/engine";
 import { z } from "zod";
 import { replaceFile, replaceJson } from "../atomic-file.ts";
-import { messageOf } from "../error-message.ts";
+import { messageOf } from "../errors.ts";
+import { sha256Hex } from "../fingerprints.ts";
 import { DATA_FOLDER, prepareDataFolder } from "../layout.ts";
 import { DataFolderLocked, lockDataFolder } from "../lock.ts";
 import { makeCurrent, sweep } from "../publish.ts";
@@ -24,7 +25,6 @@ import {
   pinnedName,
   ReleaseError,
 } from "../releases.ts";
-import { sha256Hex } from "../sha256.ts";
 import type { TransferTimes } from "../transfer-limit.ts";
 import { ChannelError } from "./channel-error.ts";
 import { fetchRuleset, storeRuleset } from "./channel-ruleset.ts";

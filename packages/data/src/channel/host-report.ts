@@ -1,6 +1,11 @@
-// host-report.ts: defines what a server reports about itself in its PostgreSQL row.
+// host-report.ts: what a server reports about itself in its PostgreSQL row, and the id that it has in its group.
 
+import { randomUUID } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { z } from "zod";
+import { replaceFile } from "../atomic-file.ts";
+import { DATA_FOLDER, makeFolder } from "../layout.ts";
 
 /** A server without an answer for this many milliseconds counts as gone. */
 export const GONE_MS = 600_000;
@@ -44,4 +49,15 @@ export function readHostReport(json: string | null): HostReport | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Returns the id of this server among the hosts of its group. It is kept for as long as the data folder exists. */
+export function serverId(dataDir: string): string {
+  const path = join(dataDir, DATA_FOLDER.serverId);
+  const found = existsSync(path) ? readFileSync(path, "utf8").trim() : "";
+  if (/^[0-9a-f-]{36}$/.test(found)) return found;
+  const made = randomUUID();
+  makeFolder(dataDir);
+  replaceFile(path, [`${made}\n`]);
+  return made;
 }

@@ -1,6 +1,6 @@
 // http-objects.ts: a read-only channel behind a base URL.
 
-import { messageOf } from "../error-message.ts";
+import { messageOf } from "../errors.ts";
 import { ChannelError } from "./channel-error.ts";
 import type { ObjectBody, ObjectReader } from "./object-store.ts";
 

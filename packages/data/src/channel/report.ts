@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { replaceJson } from "../atomic-file.ts";
-import { fileStamp } from "../file-stamp.ts";
+import { fileStamp } from "../fingerprints.ts";
 import { DATA_FOLDER } from "../layout.ts";
 import { CHANNEL_FAULT_KINDS } from "./channel-error.ts";
 

@@ -9,7 +9,7 @@
 
 import { openAsBlob } from "node:fs";
 import { AwsClient } from "aws4fetch";
-import { sha256Hex } from "../sha256.ts";
+import { sha256Hex } from "../fingerprints.ts";
 import { ChannelError } from "./channel-error.ts";
 import { beginning, HttpObjects, refusal } from "./http-objects.ts";
 import {

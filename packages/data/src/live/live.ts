@@ -4,10 +4,8 @@
 // fails, the active value remains and polls become less frequent. If `apply` throws, the new value does not become
 // active, and the next check loads it again.
 
-import type { Loaded } from "./loaded.ts";
-import { Poller } from "./poller.ts";
-import type { SnapshotFile } from "./snapshot-file.ts";
-import { aborted, backoffMs } from "./waits.ts";
+import { aborted, backoffMs, Poller } from "./poller.ts";
+import type { Loaded, SnapshotFile } from "./snapshot-file.ts";
 
 export interface LiveSource<T> {
   /**

@@ -16,8 +16,7 @@ import {
 } from "node:fs";
 import { basename } from "node:path";
 import { replaceFile } from "../atomic-file.ts";
-import { messageOf } from "../error-message.ts";
-import { isEmptyStamp, type Loaded } from "./loaded.ts";
+import { messageOf } from "../errors.ts";
 
 /** The file mode: only this user and group may read the hashes and notes. */
 const MODE = 0o640;
@@ -143,3 +142,14 @@ function isThere(work: () => void): boolean {
     throw error;
   }
 }
+
+/** A value from its source. */
+export interface Loaded<T> {
+  /** The version, which changes whenever the value does. */
+  readonly version: string;
+  readonly value: T;
+}
+
+/** Stamps of tables that have never had a row, or that were emptied by hand. */
+const EMPTY_STAMPS = ["new", ""];
+export const isEmptyStamp = (stamp: string) => EMPTY_STAMPS.includes(stamp);

@@ -1,7 +1,7 @@
 // store-source.ts: makes a database table the source of a live value.
 
 import type { LiveSource } from "./live.ts";
-import { isEmptyStamp, type Loaded } from "./loaded.ts";
+import { isEmptyStamp, type Loaded } from "./snapshot-file.ts";
 
 /** The database is empty, but an earlier database was not. The known values remain active. */
 export class EmptyDatabaseError extends Error {

@@ -5,7 +5,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { ADMIN_PATH, ADMIN_ROLES, type AdminRole, hasRole } from "@inkling/contract";
 import { StoreError } from "@inkling/store/error";
 import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/harness/admin-server.ts";
-import { ADMIN_ROUTES } from "./operations.ts";
+import { ADMIN_ROUTES } from "./routes.ts";
 
 let it: AdminTest;
 beforeEach(async () => {

@@ -12,8 +12,8 @@ import { type AdminTest, adminServer, closeAdminServers } from "../../../../test
 import { smallRelease, temporaryFolder } from "../../../../test/harness/release.ts";
 import { testSettings } from "../../../../test/harness/server-options.ts";
 import { freshToken, randomBytes } from "../../../../test/harness/tokens.ts";
-import { Bodies } from "../limits/bodies.ts";
-import { ADMIN_ROUTES } from "./operations.ts";
+import { Bodies } from "../limits/memory.ts";
+import { ADMIN_ROUTES } from "./routes.ts";
 
 afterAll(closeAdminServers);
 

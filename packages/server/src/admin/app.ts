@@ -21,8 +21,8 @@ import { pathEnd, targetOf } from "../http/request-target.ts";
 import { PathTemplate, Router } from "../http/router.ts";
 import type { AdminAppOptions, AdminContext, AdminRoute, Reply } from "./handler.ts";
 import { admit } from "./login.ts";
-import { ADMIN_ROUTES } from "./operations.ts";
 import { Idempotency, problemOf, readAuthor, readBody, readBytes, readQuery } from "./request.ts";
+import { ADMIN_ROUTES } from "./routes.ts";
 import { AdminSessions } from "./sessions.ts";
 
 export type { AdminAppOptions } from "./handler.ts";

@@ -4,7 +4,7 @@ import type { ADMIN_TAGS, AdminProblemCode, AdminRole, AuditAction, ServerSettin
 import type { HostReport, Verify } from "@inkling/data";
 import type { FeedTable, Noun, Updates } from "@inkling/operations";
 import type { AdminTokenStore, ValidAdminToken } from "@inkling/store/admin-token";
-import type { Author } from "@inkling/store/author";
+import type { Author } from "@inkling/store/audit";
 import type { LiveKeys } from "@inkling/store/keys/live-keys";
 import type { LiveOverrides } from "@inkling/store/overrides/live-overrides";
 import type { LiveRulesets } from "@inkling/store/rulesets/live-rulesets";
@@ -12,7 +12,7 @@ import type { Store } from "@inkling/store/store";
 import type { z } from "zod";
 import type { DecisionRecorder } from "../decisions/recorder.ts";
 import type { HostNames } from "../http/host-names.ts";
-import type { Bodies } from "../limits/bodies.ts";
+import type { Bodies } from "../limits/memory.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import type { Releases } from "../releases/releases.ts";
 import type { Log } from "../telemetry/log.ts";

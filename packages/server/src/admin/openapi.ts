@@ -13,7 +13,7 @@ import { z } from "zod";
 import { AdminProblem, problemBody } from "../http/problems.ts";
 import { type Api, type Header, type Operation, type Parameter, writeOpenApi } from "../openapi/document.ts";
 import type { AdminRoute, AdminRow } from "./handler.ts";
-import { ADMIN_ROUTES } from "./operations.ts";
+import { ADMIN_ROUTES } from "./routes.ts";
 import { SESSION_COOKIE } from "./sessions.ts";
 
 const JSON_TYPE = "application/json";

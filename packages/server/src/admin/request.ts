@@ -9,7 +9,7 @@ import { MAX_AUTHOR } from "@inkling/store/overrides/override";
 import { oneLine } from "@inkling/store/text/fields";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
-import type { Bodies } from "../limits/bodies.ts";
+import type { Bodies } from "../limits/memory.ts";
 import type { Reply } from "./handler.ts";
 import type { Session } from "./sessions.ts";
 

@@ -3,8 +3,8 @@
 // up the rate.
 
 import type { IpAddress } from "@inkling/engine";
-import { basicAsBearer } from "@inkling/store/keys/bearer-token";
 import { isSourceAllowed, type Key, type KeyId, type Refusal, type Scope } from "@inkling/store/keys/key";
+import { basicAsBearer } from "@inkling/store/keys/token";
 import { type Problem, type ProblemCode, problem, scopeProblem } from "../http/problems.ts";
 import { secondsToMidnight } from "../limits/rate-headers.ts";
 import type { Decision, RateDefaults } from "../limits/token-bucket.ts";

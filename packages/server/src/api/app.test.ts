@@ -14,8 +14,8 @@ import {
   parsePrefix,
   type Release,
 } from "@inkling/engine";
-import { bearerToken } from "@inkling/store/keys/bearer-token";
 import type { Key } from "@inkling/store/keys/key";
+import { bearerToken } from "@inkling/store/keys/token";
 import { emailHash } from "@inkling/store/overrides/override";
 import { overridesOf } from "@inkling/store/overrides/record";
 import fc from "fast-check";

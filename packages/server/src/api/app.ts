@@ -5,12 +5,12 @@
 // The app checks Host, path, method, key, the key's networks, scope, rate, quota and parameters, in this order. Then it
 // reads the value. It takes a rate token before it checks the scope (admission.ts).
 
-import { BatchMemory } from "../batch/memory.ts";
 import { isReadableHost } from "../http/host-names.ts";
 import { loadOnce } from "../http/load-once.ts";
 import { type Problem, problem } from "../http/problems.ts";
 import { traceIdOf } from "../http/request-id.ts";
 import { decodeSegment, pathEnd, targetOf } from "../http/request-target.ts";
+import { BatchMemory } from "../limits/memory.ts";
 import { Pipeline } from "../lookup/pipeline.ts";
 import { Admission } from "./admission.ts";
 import type { ApiContext, Route } from "./handler.ts";

@@ -3,13 +3,12 @@
 import { describe, expect, test } from "bun:test";
 import { type DecisionAnswer, NO_FLAGS } from "@inkling/contract";
 import { formatIp, type IpSegment } from "@inkling/engine";
-import type { Decisions, NamedDecision } from "@inkling/store/decisions/decisions";
+import type { Decisions, NamedDecision } from "@inkling/store/decisions/record";
 import { answerOf, type DecisionRow } from "@inkling/store/decisions/record";
 import { NO_RULESET, type PublishedRuleset } from "@inkling/store/rulesets/record";
 import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
 import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
-import { BatchMemory } from "../batch/memory.ts";
-import { Bodies } from "../limits/bodies.ts";
+import { BatchMemory, Bodies } from "../limits/memory.ts";
 import { App } from "./app.ts";
 
 const PLACE = {

@@ -8,14 +8,12 @@ import {
   type Outcome,
   type SettingsOf,
 } from "@inkling/contract";
-import type { Decisions } from "@inkling/store/decisions/decisions";
-import type { RequestName } from "@inkling/store/decisions/record";
-import { bearerToken } from "@inkling/store/keys/bearer-token";
+import type { Decisions, RequestName } from "@inkling/store/decisions/record";
+import { bearerToken } from "@inkling/store/keys/token";
 import { answerLines, type BatchAnswer, type BatchServer, type Call } from "../batch/batch.ts";
 import { acceptsGzip, decoded, formOf, isGzipped, parseJson, readJsonBytes } from "../batch/body.ts";
-import type { ByteStream } from "../batch/gunzip.ts";
-import type { LineAnswers, LineBlock } from "../batch/line-block.ts";
-import type { Output } from "../batch/output.ts";
+import type { ByteStream } from "../batch/gzip.ts";
+import type { LineAnswers, LineBlock, Output } from "../batch/stream-buffers.ts";
 import { type Decided, decisionRow } from "../decisions/decided.ts";
 import { type Decider, SANDBOX_ID } from "../decisions/decider.ts";
 import { type Problem, problem, problemBody } from "../http/problems.ts";

@@ -4,8 +4,8 @@
 import { describe, expect, test } from "bun:test";
 import { NO_FLAGS } from "@inkling/contract";
 import { formatIp, type IpSegment, parsePrefix, type Release } from "@inkling/engine";
-import { basicAsBearer, bearerToken } from "@inkling/store/keys/bearer-token";
 import type { Key } from "@inkling/store/keys/key";
+import { basicAsBearer, bearerToken } from "@inkling/store/keys/token";
 import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
 import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
 import { App, type AppOptions } from "./app.ts";

@@ -2,10 +2,10 @@
 
 import type { OperationId, OperationRow, Scope } from "@inkling/contract";
 import type { Call } from "../batch/batch.ts";
-import type { BatchMemory } from "../batch/memory.ts";
 import { type Problem, problem } from "../http/problems.ts";
 import { decodeSegment, decodeText } from "../http/request-target.ts";
 import type { PathTemplate } from "../http/router.ts";
+import type { BatchMemory } from "../limits/memory.ts";
 import type { Pipeline } from "../lookup/pipeline.ts";
 import type { Slot } from "../telemetry/counts.ts";
 import type { Admission, KeyRule } from "./admission.ts";

@@ -10,7 +10,6 @@ import {
   type Lookup,
   type Overridden,
 } from "@inkling/engine";
-import { callerEtag, overriddenEtag } from "../http/etag.ts";
 import { type Answer, isLookup, type Subject, WANTS } from "../lookup/pipeline.ts";
 import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
 import {
@@ -23,7 +22,7 @@ import {
   readPathValue,
 } from "./handler.ts";
 import type { Exchange } from "./request-context.ts";
-import { JSON_TYPE } from "./responses.ts";
+import { callerEtag, JSON_TYPE, overriddenEtag } from "./responses.ts";
 
 const SANDBOX_ETAG = `"${SANDBOX_VERSION}"`;
 

@@ -3,15 +3,15 @@
 
 import type { ProblemCode, SettingsOf } from "@inkling/contract";
 import type { IpAddress, LoadedRelease, Overrides, Prefix } from "@inkling/engine";
-import type { Decisions } from "@inkling/store/decisions/decisions";
+import type { Decisions } from "@inkling/store/decisions/record";
 import type { Key } from "@inkling/store/keys/key";
 import type { Keyring } from "@inkling/store/keys/keyring";
 import type { PublishedRuleset } from "@inkling/store/rulesets/record";
-import type { BatchMemory } from "../batch/memory.ts";
 import type { VisitorCounts } from "../decisions/visitor-counts.ts";
 import { callerAddress, proxyAddress, visitorAddress } from "../http/client-address.ts";
 import { type RequestIds, requestId, traceIdOf, traceparentOf } from "../http/request-id.ts";
 import type { UsageCounter } from "../limits/key-cells.ts";
+import type { BatchMemory } from "../limits/memory.ts";
 import type { Buckets, Decision } from "../limits/token-bucket.ts";
 import type { EmailChecks } from "../lookup/mx.ts";
 import { PLAIN, type Question } from "../lookup/pipeline.ts";

@@ -3,14 +3,13 @@
 import { describe, expect, test } from "bun:test";
 import { NO_FLAGS } from "@inkling/contract";
 import { formatIp, type IpSegment } from "@inkling/engine";
-import type { Decisions, NamedDecision } from "@inkling/store/decisions/decisions";
+import type { Decisions, NamedDecision } from "@inkling/store/decisions/record";
 import { answerOf, type DecisionRow } from "@inkling/store/decisions/record";
 import { Webhook } from "standardwebhooks";
 import { encode, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
 import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
 import { testSettings } from "../../../../test/harness/server-options.ts";
-import { BatchMemory } from "../batch/memory.ts";
-import { Bodies } from "../limits/bodies.ts";
+import { BatchMemory, Bodies } from "../limits/memory.ts";
 import { App } from "./app.ts";
 
 const SECRET = Buffer.from("a secret of thirty-two bytes, ok").toString("base64");

@@ -11,7 +11,7 @@ import type { DecisionAnswer } from "@inkling/contract";
 import { z } from "zod";
 import { parseJson } from "../batch/body.ts";
 import { type Problem, problem } from "../http/problems.ts";
-import type { Bodies } from "../limits/bodies.ts";
+import type { Bodies } from "../limits/memory.ts";
 import { PLAIN, type Question } from "../lookup/pipeline.ts";
 import type { HookRequest } from "./decide.ts";
 import type { ApiContext, Handlings } from "./handler.ts";

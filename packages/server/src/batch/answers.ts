@@ -17,8 +17,7 @@ import {
   type Subject,
 } from "../lookup/pipeline.ts";
 import type { Counts } from "../telemetry/counts.ts";
-import type { LineAnswers, LineBlock } from "./line-block.ts";
-import type { Output } from "./output.ts";
+import type { LineAnswers, LineBlock, Output } from "./stream-buffers.ts";
 
 /** Maximum length of an answer in bytes. Evidence has at most 8 KB (docs/evidence.md), and a location below 1 KB. */
 export const MAX_ANSWER_BYTES = 12 * 1024;

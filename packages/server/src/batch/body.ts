@@ -7,8 +7,8 @@
 import type { Key } from "@inkling/store/keys/key";
 import { z } from "zod";
 import { type Problem, problem } from "../http/problems.ts";
-import type { Bodies } from "../limits/bodies.ts";
-import { type ByteStream, gunzipped } from "./gunzip.ts";
+import type { Bodies } from "../limits/memory.ts";
+import { type ByteStream, gunzipped } from "./gzip.ts";
 
 /** Maximum size of a JSON body in bytes, decoded. */
 export const MAX_JSON_BYTES = 1024 * 1024;

@@ -3,23 +3,22 @@
 // An unexpected error breaks the stream off, and `onEnd` receives the error. Cost: memory: a chunk of the body (64 KiB
 // as Bun reads it), one piece of answers, and any line that spans chunks.
 //
-// Lines that have arrived are looked up together, at most 64 at a time (line-block.ts). No line waits for a line that
+// Lines that have arrived are looked up together, at most 64 at a time (stream-buffers.ts). No line waits for a line that
 // has not arrived.
 //
 // The stream reads more of the body only after it has answered everything so far, and it answers more only after the
 // previous answers were sent. So a client that does not read slows down its own upload. Other connections get their
-// turn after each piece. A piece is overwritten only after the next piece was requested (output.ts). By then, Bun's
+// turn after each piece. A piece is overwritten only after the next piece was requested (stream-buffers.ts). By then, Bun's
 // sockets have sent or copied it.
 
 import { type Problem, problem } from "../http/problems.ts";
 import type { Question } from "../lookup/pipeline.ts";
 import { MAX_ANSWER_BYTES, QUOTA_EXCEEDED } from "./answers.ts";
-import type { ByteReader, ByteStream } from "./gunzip.ts";
-import type { GzipPieces } from "./gzip.ts";
+import type { ByteReader, ByteStream, GzipPieces } from "./gzip.ts";
 import type { KeyMeter } from "./key-meter.ts";
-import { type LineAnswers, LineBlock } from "./line-block.ts";
 import { type Lines, MAX_LINE_BYTES } from "./lines.ts";
-import type { Output } from "./output.ts";
+import type { Output } from "./stream-buffers.ts";
+import { type LineAnswers, LineBlock } from "./stream-buffers.ts";
 
 interface BatchStreamOptions {
   readonly body: ByteStream;

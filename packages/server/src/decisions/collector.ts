@@ -7,7 +7,7 @@
 // over, which are at most HAND_OVER_MS old.
 
 import type { Outcome } from "@inkling/contract";
-import type { Claimed, Decisions, LabelResult, NamedDecision } from "@inkling/store/decisions/decisions";
+import type { Claimed, Decisions, LabelResult, NamedDecision } from "@inkling/store/decisions/record";
 import { answerOf, type DecisionRow, rowBytes } from "@inkling/store/decisions/record";
 import type { KeyId } from "@inkling/store/keys/key";
 

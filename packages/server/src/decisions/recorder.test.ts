@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Outcome } from "@inkling/contract";
-import type { NamedDecision } from "@inkling/store/decisions/decisions";
+import type { NamedDecision } from "@inkling/store/decisions/record";
 import { type DecisionRow, rowBytes } from "@inkling/store/decisions/record";
 import { decisionId, decisionRow } from "../../../../test/harness/decision-rows.ts";
 import { until } from "../../../../test/harness/until.ts";

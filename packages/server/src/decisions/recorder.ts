@@ -9,8 +9,8 @@
 
 import type { Outcome } from "@inkling/contract";
 import { backoffMs, messageOf } from "@inkling/data";
-import type { Author } from "@inkling/store/author";
-import type { Claimed, Decisions, LabelResult, NamedDecision } from "@inkling/store/decisions/decisions";
+import type { Author } from "@inkling/store/audit";
+import type { Claimed, Decisions, LabelResult, NamedDecision } from "@inkling/store/decisions/record";
 import { answerOf, type DecisionRow, rowBytes } from "@inkling/store/decisions/record";
 import { DAY_MS } from "@inkling/store/keys/day";
 import type { EpochMs, KeyId } from "@inkling/store/keys/key";

@@ -1,4 +1,5 @@
-// start-error.ts: the error of a server that cannot start, and why listening on a port failed.
+// start-error.ts: the error of a server that cannot start, why listening on a port failed, and the claim of a port for
+// one server.
 
 import { messageOf } from "@inkling/data";
 
@@ -65,5 +66,30 @@ export function probePort(what: Listener, hostname: string, port: number): numbe
     return found;
   } catch (error) {
     return listenError(what, hostname, port, error);
+  }
+}
+
+export interface ClaimedPort {
+  readonly port: number;
+  release(): void;
+}
+
+/**
+ * Claims a port exclusively. Because the workers share the port, any other program that runs as the same user could
+ * share it as well. The primary therefore checks that the port is free, and then, on Linux, binds a socket name that
+ * only one process can hold.
+ * @param port 0 for any free port
+ * @throws StartError if the port is unavailable
+ */
+export function claimPort(hostname: string, port: number): ClaimedPort {
+  const found = probePort("port", hostname, port);
+  if (typeof found !== "number") throw found;
+  if (process.platform !== "linux") return { port: found, release: () => {} };
+  try {
+    // This is an abstract socket name, which the system removes when the process exits.
+    const name = Bun.listen({ unix: `\0inkling ${hostname} ${found}`, socket: { data() {} } });
+    return { port: found, release: () => name.stop(true) };
+  } catch (error) {
+    throw listenError("port", hostname, found, error);
   }
 }

@@ -14,7 +14,7 @@ import {
   type UnwrappedAddress,
 } from "@inkling/engine";
 import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "../../../../test/harness/release.ts";
-import { finish } from "../sharing/steps.ts";
+import { finish } from "../sharing/turns.ts";
 import { explainNetworks, reportOfNetworks } from "./network-sources.ts";
 import { networkUse, readNetwork, summarizeNetworks } from "./network-summary.ts";
 

@@ -35,8 +35,7 @@ import {
 import { overrideJson } from "@inkling/store/overrides/record";
 import type { PublishedRuleset } from "@inkling/store/rulesets/record";
 import { type Problem, problem, problemBody } from "../http/problems.ts";
-import { finishInSteps, type Steps } from "../sharing/steps.ts";
-import { Turns } from "../sharing/turns.ts";
+import { finishInSteps, type Steps, Turns } from "../sharing/turns.ts";
 import { problemOf } from "./failures.ts";
 import { type NetworksReport, reportOfNetworks, reportOfSystem } from "./network-sources.ts";
 import { networkUse, readAsn, readNetwork, summarizeNetworks } from "./network-summary.ts";

@@ -3,9 +3,10 @@
 // A release was verified in full before it was published, or after it was pulled from a channel. So opening one only
 // checks the manifest and the files' sizes and headers. If a release does not open, the server keeps the release that it
 // uses; if it has none, it uses the newest earlier release that opens. Whoever overwrites a mapped file in place may
-// crash the server. A supervisor restarts it, and after three starts within a minute the release is verified in full.
+// crash the server. A supervisor restarts it, so the next start notices: after three starts within a minute, the release
+// is verified in full.
 
-import { rmSync } from "node:fs";
+import { type FSWatcher, readFileSync, rmSync, watch } from "node:fs";
 import { join } from "node:path";
 import {
   checkFiles,
@@ -19,16 +20,22 @@ import {
   ReleaseError,
   releaseNames,
   releasesBefore,
+  replaceJson,
   segmentFiles,
 } from "@inkling/data";
 import type { LoadedRelease } from "@inkling/engine";
+import { z } from "zod";
 import { Reports } from "./reports.ts";
-import { forgetStarts, MAX_STARTS, recordStart } from "./starts.ts";
-import { watchFile } from "./watch-file.ts";
 
 /** Maximum characters of a release name in the log and status, because `current` may contain anything. */
 const SHOWN_LENGTH = 80;
 const POLL_MS = 1_000;
+
+const WITHIN_MS = 60_000;
+/** After so many starts within a minute, the release is verified before it answers. */
+const MAX_STARTS = 3;
+
+const starts = z.object({ release: z.string(), at: z.array(z.number()) });
 
 /** Why the release that `current` names is not in use. */
 export interface Refusal {
@@ -82,7 +89,7 @@ export class Releases extends Reports {
   /** Releases that a full verification found unsound, with the stamps of their files. */
   private readonly unsound = new Map<string, string>();
   private opened: LoadedRelease | undefined;
-  private unwatch: (() => void) | undefined;
+  private watcher: FSWatcher | undefined;
   /** Has a thread failed to open the release in use? */
   private isSuspect = false;
 
@@ -129,18 +136,29 @@ export class Releases extends Reports {
     const wanted = this.readWanted();
     if (wanted !== undefined && recordStart(dataDir, wanted, now()) >= MAX_STARTS) await this.verify(wanted);
     await this.live.start();
-    this.unwatch = watchFile(
-      dataDir,
-      DATA_FOLDER.current,
-      () => void this.live.refresh(),
-      (reason) =>
-        this.options.onEvent({ type: "watch-failed", reason: `${reason}; checking once a second instead` }),
-    );
+    this.watchCurrent();
+  }
+
+  /** Checks as soon as `current` is replaced. A file can be watched only until a rename, so this watches its folder. */
+  private watchCurrent(): void {
+    const { dataDir, onEvent } = this.options;
+    const fail = (error: unknown) => {
+      this.watcher?.close();
+      onEvent({ type: "watch-failed", reason: `${messageOf(error)}; checking once a second instead` });
+    };
+    try {
+      this.watcher = watch(dataDir, { persistent: false }, (_, file) => {
+        if (file === null || file === DATA_FOLDER.current) void this.live.refresh();
+      });
+      this.watcher.on("error", fail);
+    } catch (error) {
+      fail(error);
+    }
   }
 
   async stop(): Promise<void> {
     this.stopped.abort(new Error("the server stops"));
-    this.unwatch?.();
+    this.watcher?.close();
     await this.live.stop();
     forgetStarts(this.options.dataDir);
   }
@@ -246,5 +264,40 @@ export class Releases extends Reports {
       // `current` is temporarily unreadable
     }
     return this.wanted;
+  }
+}
+
+/**
+ * Records that the server begins to answer from a release.
+ * @param now epoch ms
+ * @returns the number of earlier starts with this release within the last minute
+ */
+function recordStart(dataDir: string, release: string, now: number): number {
+  const path = join(dataDir, DATA_FOLDER.starts);
+  const before = readStarts(path);
+  const recent =
+    before?.release === release ? before.at.filter((at) => at <= now && now - at < WITHIN_MS) : [];
+  try {
+    replaceJson(path, { release, at: [...recent, now].slice(-MAX_STARTS) });
+  } catch {
+    // the folder is not writable or full, so starts are not counted
+  }
+  return recent.length;
+}
+
+/** Forgets the starts, because the server stops without a crash. */
+function forgetStarts(dataDir: string): void {
+  try {
+    rmSync(join(dataDir, DATA_FOLDER.starts), { force: true });
+  } catch {
+    // the folder is not writable
+  }
+}
+
+function readStarts(path: string): z.infer<typeof starts> | undefined {
+  try {
+    return starts.parse(JSON.parse(readFileSync(path, "utf8")));
+  } catch {
+    return undefined; // the first start, or a file that is damaged
   }
 }

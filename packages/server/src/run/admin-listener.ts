@@ -9,7 +9,7 @@ import { loadOnce } from "../http/load-once.ts";
 import { AdminProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { requestIds } from "../http/request-id.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
-import type { Bodies } from "../limits/bodies.ts";
+import type { Bodies } from "../limits/memory.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import { verifyInThread } from "../releases/verify.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";

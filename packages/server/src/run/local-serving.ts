@@ -1,8 +1,8 @@
 // local-serving.ts: runs a server with one thread. The primary answers requests itself.
 
 import { VisitorCounts } from "../decisions/visitor-counts.ts";
-import type { Bodies } from "../limits/bodies.ts";
 import type { LimitCells } from "../limits/cells.ts";
+import type { Bodies } from "../limits/memory.ts";
 import { MxCounts } from "../mx/counts.ts";
 import { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";

@@ -4,7 +4,7 @@
 import type { ServerSettings } from "@inkling/contract";
 import type { HostReport } from "@inkling/data";
 import { type Prefix, parsePeerPrefix } from "@inkling/engine";
-import type { HostEntry } from "@inkling/store/host-entry";
+import type { HostEntry } from "@inkling/store/audit";
 import type { DataActions } from "../admin/handler.ts";
 import type { Log } from "../telemetry/log.ts";
 

@@ -16,15 +16,14 @@
 
 import { ADMIN_PROBLEM_CODES } from "@inkling/contract";
 import { makeFolder, messageOf } from "@inkling/data";
-import { withEntry } from "@inkling/store/host-entry";
-import { StartError } from "../http/start-error.ts";
-import { Bodies } from "../limits/bodies.ts";
+import { withEntry } from "@inkling/store/audit";
+import { claimPort, StartError } from "../http/start-error.ts";
 import { LimitCells } from "../limits/cells.ts";
+import { Bodies } from "../limits/memory.ts";
 import { Log } from "../telemetry/log.ts";
 import { warnOfFewFiles } from "../telemetry/open-files.ts";
 import { lineWriter, STANDARD_ERROR } from "../telemetry/standard-error.ts";
 import { type Closers, closeAll, type RunningServer, type ServerOptions } from "./options.ts";
-import { claimPort } from "./port-claim.ts";
 import { metricsSource, type Serving } from "./serving.ts";
 import { WorkerPool } from "./worker-pool.ts";
 

@@ -3,8 +3,7 @@
 import type { EmailVerdict, WebhookEvent } from "@inkling/contract";
 import { lookUpValues } from "../lookup/operator-lookup.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
-import { decidedDomains } from "../webhooks/decided-domains.ts";
-import { WebhookEvents } from "../webhooks/events.ts";
+import { decidedDomains, WebhookEvents } from "../webhooks/events.ts";
 import { WebhookSender } from "../webhooks/sender.ts";
 import type { Closers, ServerOptions } from "./options.ts";
 import type { Services } from "./services.ts";

@@ -9,6 +9,7 @@ import { backoffMs, within } from "@inkling/data";
 import { threadModule } from "@inkling/data/program";
 import { answerQuestion, type FromCollector } from "../decisions/collector.ts";
 import { VISITOR_COUNTS_BYTES } from "../decisions/visitor-counts.ts";
+import type { ClaimedPort } from "../http/start-error.ts";
 import { StartError } from "../http/start-error.ts";
 import type { LimitCells } from "../limits/cells.ts";
 import { MX_COUNTS_BYTES, MxCounts } from "../mx/counts.ts";
@@ -16,7 +17,6 @@ import { COUNTS_BYTES, Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 import { changeMessage, type FromWorker, type KnownMemory, type ToWorker } from "./messages.ts";
 import { CHANGES, type Change, type ServerOptions } from "./options.ts";
-import type { ClaimedPort } from "./port-claim.ts";
 import type { Services } from "./services.ts";
 import type { Serving } from "./serving.ts";
 

@@ -7,9 +7,11 @@
 // the host that holds the watch checks quotas and verdicts, because hosts with different releases would contradict each
 // other.
 
-import type { EmailVerdict, WebhookEvent } from "@inkling/contract";
+import type { EmailVerdict, FactName, WebhookEvent } from "@inkling/contract";
 import type { NamedRelease } from "@inkling/data";
 import { type FeedReport, feedAgeSeconds, isInForce, type Overrides } from "@inkling/engine";
+import type { DecisionStore } from "@inkling/store/decisions";
+import type { StoredRow } from "@inkling/store/decisions/record";
 import type { DeliveryStore, Dropped, QueuedEvent } from "@inkling/store/deliveries";
 import { DAY_MS, dayOf } from "@inkling/store/keys/day";
 import type { EpochMs } from "@inkling/store/keys/key";
@@ -258,3 +260,23 @@ function staleEvent(feed: FeedReport, now: EpochMs): QueuedEvent {
   const data = { feed: id, sets, state, age_seconds: feedAgeSeconds(feed, now) ?? null } as const;
   return { key: `data.stale/${id}/${state}/${sha256}/${published}`, message: { type: "data.stale", data } };
 }
+
+const VERDICT: FactName = "email.disposable";
+
+/** Returns the domain verdict that a decision used; undefined if there was no data. */
+function verdictOf({ facts }: StoredRow): boolean | undefined {
+  const value: unknown = JSON.parse(facts)[VERDICT];
+  return typeof value === "boolean" ? value : undefined;
+}
+
+export const decidedDomains = (decisions: Pick<DecisionStore, "domainsSince" | "list">): DecidedDomains => ({
+  async *decidedDomains(since) {
+    for await (const page of decisions.domainsSince(since)) {
+      for (const { domain, newest } of page) yield { domain, disposable: verdictOf(newest) };
+    }
+  },
+  decisionsOn: async (domain, since, limit) => {
+    const { items } = await decisions.list({ limit }, { domain, since });
+    return items.map((row) => ({ id: row.id, ref: row.ref, disposable: verdictOf(row) }));
+  },
+});

@@ -1,12 +1,12 @@
 // record.ts: defines the stored form of a decision: what was decided about a visitor, and from which facts
-// (decisions/decided.ts).
+// (decisions/decided.ts), and how a thread that answers requests stores and labels decisions.
 //
 // A row holds no mailbox and no full address. Facts contain the network as a /24 or /48, and the domain of an email
 // address. The user agent is omitted unless a rule of the ruleset that decided reads it (docs/stored-decisions.md).
 
 import type { Action, DecisionAnswer, DegradedData, Outcome } from "@inkling/contract";
 import type { FactValue, PastDecision } from "@inkling/engine/assess";
-import type { EpochMs } from "../keys/key.ts";
+import type { EpochMs, KeyId } from "../keys/key.ts";
 
 /**
  * A decision as database columns. Workers use the same form to hand decisions to the primary. JSON columns have the
@@ -138,4 +138,33 @@ export function answerOf(row: DecisionRow): DecisionAnswer {
     ruleset,
     data_version,
   };
+}
+
+/** A decision about a request that carried an `Idempotency-Key`. */
+export type NamedDecision = DecisionRow & RequestName;
+
+/** The decision about the first request with an `Idempotency-Key`. */
+export interface Claimed {
+  readonly answer: DecisionAnswer;
+  /** Hash of the body of the first request with the key. */
+  readonly bodyHash: string;
+}
+
+/** "unreachable" means that the database is unreachable. */
+export type LabelResult = "labelled" | "unknown" | "unreachable";
+
+/** The primary uses the recorder. A worker uses the collector, which passes everything on to the primary. */
+export interface Decisions {
+  /** Stores a decision later, off the request path. Never throws or waits. */
+  record(row: DecisionRow): void;
+  /**
+   * Stores a decision now, unless an earlier request had the same name.
+   * @returns the decision of the first such request
+   */
+  claim(row: NamedDecision): Promise<Claimed>;
+  /**
+   * Labels a decision, even if it is not stored yet.
+   * @param key the API key that sent the label, which may label only its own decisions; undefined for an operator
+   */
+  label(id: string, outcome: Outcome, key?: KeyId): Promise<LabelResult>;
 }

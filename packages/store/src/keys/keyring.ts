@@ -7,10 +7,9 @@
 // compares text, but it holds only headers with the token of a key. To learn from it, an attacker would first have to
 // match the 32-bit string hash of such a header, and then measure one memory comparison over the network.
 
-import { bearerToken, isShortest } from "./bearer-token.ts";
 import type { EpochMs, Key, KeyId } from "./key.ts";
 import { type CellOf, idsOf, type KeyRecord, KeyTable, type KeyUpdate } from "./key-table.ts";
-import { hashToken, isWellFormedToken } from "./token.ts";
+import { bearerToken, hashToken, isShortest, isWellFormedToken } from "./token.ts";
 
 type AuthResult =
   | { readonly ok: true; readonly key: Key }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { Bodies } from "./bodies.ts";
+import { BatchMemory, Bodies } from "./memory.ts";
 
 const KIB = 1024;
 
@@ -63,4 +63,15 @@ describe("unfinished bodies", () => {
     const declared = unfinished(200 * KIB).request;
     expect(await bodies.read(declared, { holder: "a", maxBytes: 100 * KIB })).toBe("too-large");
   });
+});
+
+test.each([
+  [1, 32],
+  [2, 16],
+  [4, 8],
+  [64, 8],
+])("one of %i workers lets a key have %i streams", (workers, streams) => {
+  const { streams: shares } = new BatchMemory(workers);
+  for (let i = 0; i < 100; i++) shares.take("key_1");
+  expect(shares.of("key_1")).toBe(streams);
 });

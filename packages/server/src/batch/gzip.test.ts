@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
-import { type ByteStream, gunzipped } from "./gunzip.ts";
+import { type ByteStream, gunzipped } from "./gzip.ts";
 
 const EXTRA = 4;
 const NAME = 8;

@@ -1,24 +1,26 @@
-// derived.ts: derives the admin API's routes from the rows of packages/operations.
+// routes.ts: lists the routes of the admin API, most of which derive from the rows of packages/operations.
 
-import { ADMIN_PATH } from "@inkling/contract";
+import { ADMIN_PATH, ADMIN_TAGS, keysOf } from "@inkling/contract";
 import {
   type AnyOperation,
   membersOf,
   type OperationContext,
+  RESOURCES,
   type Resource,
   type RunningServer,
 } from "@inkling/operations";
-import { withEntry } from "@inkling/store/host-entry";
+import { withEntry } from "@inkling/store/audit";
 import { z } from "zod";
 import { statusDocument } from "../lookup/status.ts";
-import { finishInSteps } from "../sharing/steps.ts";
+import { finishInSteps } from "../sharing/turns.ts";
 import { sendTest } from "../webhooks/sender.ts";
-import { assessForOperator, checkSparingly } from "./assess.ts";
-import type { AdminContext, AdminHandler, AdminRoute, AdminRow, Call } from "./handler.ts";
-import { callerOf, lookUp, lookUpHistory } from "./lookup.ts";
+import type { AdminContext, AdminHandler, AdminRow, Call } from "./handler.ts";
+import { type AdminRoute, handler } from "./handler.ts";
+import { SESSION_ROUTES } from "./login.ts";
+import { assessForOperator, callerOf, checkSparingly, lookUp, lookUpHistory } from "./lookup.ts";
 
 /** Returns the routes of a resource by the ids of their operations. */
-export const routesOf = ({ tag, noun, operations }: Resource): [id: string, route: AdminRoute][] =>
+const routesOf = ({ tag, noun, operations }: Resource): [id: string, route: AdminRoute][] =>
   Object.entries(operations).map(([id, operation]) => [
     id,
     { row: rowOf(operation, tag, noun), handler: handlerOf(id, operation) },
@@ -131,3 +133,32 @@ const REFRESH: Readonly<
   overrides: ({ overrides }) => overrides.refresh(),
   rulesets: ({ rulesets }) => rulesets.refresh(),
 };
+
+const DOCUMENT: AdminRoute = {
+  row: {
+    method: "GET",
+    path: `${ADMIN_PATH}openapi.json`,
+    tag: "Watch",
+    summary: "This document",
+    docs: "OpenAPI 3.1 document",
+    isOpen: true,
+    role: "read",
+    audits: [],
+  },
+  handler: handler({
+    answer: z.looseObject({ openapi: z.string() }),
+    run: async ({ status, documents }) => {
+      const { adminOpenApi } = await documents();
+      return { document: adminOpenApi(status.version) };
+    },
+  }),
+};
+
+const TAGS = keysOf(ADMIN_TAGS);
+
+/** Every route by the id of its operation, in the order of the tags. */
+export const ADMIN_ROUTES: ReadonlyMap<string, AdminRoute> = new Map(
+  [...Object.entries(SESSION_ROUTES), ...RESOURCES.flatMap(routesOf), ["openapi", DOCUMENT] as const].sort(
+    ([, a], [, b]) => TAGS.indexOf(a.row.tag) - TAGS.indexOf(b.row.tag),
+  ),
+);

@@ -1,5 +1,5 @@
-// remedies.ts: what to do if a data folder has no usable release. A host that follows a channel builds nothing, so its
-// remedies are on the host that builds.
+// errors.ts: the message of any error, and what to do if a data folder has no usable release. A host that follows a
+// channel builds nothing, so its remedies are on the host that builds.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -32,3 +32,8 @@ export const otherVersionHint = (dataDir: string): string =>
 /** How to get a newer release. */
 export const newReleaseHint = (dataDir: string): string =>
   followsChannel(dataDir) ? ON_BUILDER : "build a new release with `inkling data update`";
+
+/** Returns the message of any thrown value. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

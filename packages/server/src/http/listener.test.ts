@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { collecting, type Handler, POST_REQUESTS, REQUESTS_PER_COLLECTION } from "./gc-policy.ts";
+import { collecting, type Handler, POST_REQUESTS, REQUESTS_PER_COLLECTION } from "./listener.ts";
 
 const REQUEST = new Request("http://localhost/");
 const SERVER = {} as Bun.Server<undefined>;

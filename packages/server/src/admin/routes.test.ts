@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { ADMIN_PATH } from "@inkling/contract";
-import { ADMIN_ROUTES } from "./operations.ts";
+import { ADMIN_ROUTES } from "./routes.ts";
 
 const IDS = [...ADMIN_ROUTES.keys()];
 const rowOf = (id: string) => ADMIN_ROUTES.get(id)!.row;
@@ -39,4 +39,19 @@ test("no two operations have the same method and path", () => {
     return `${method} ${path}`;
   });
   expect(new Set(requests).size).toBe(requests.length);
+});
+
+/** JSON objects in code. Those with an ellipsis are not complete. */
+const shownIn = (docs: string) =>
+  [...docs.matchAll(/`(\{"[^`]*\})`/g)].flatMap(([, json = ""]) => (json.includes("…") ? [] : [json]));
+
+const shown = [...ADMIN_ROUTES].flatMap(([id, { row }]) =>
+  shownIn(row.docs).map((json) => [id, json] as const),
+);
+
+test("there are such bodies", () => expect(shown.length).toBeGreaterThan(4));
+
+test.each(shown)("%s takes %s", (id, json) => {
+  const { error } = ADMIN_ROUTES.get(id)!.handler.body!.safeParse(JSON.parse(json));
+  expect(error?.issues ?? []).toEqual([]);
 });
