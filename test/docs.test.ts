@@ -120,6 +120,7 @@ const wordsToRead = (text: string) =>
 /** What a reader has to read for a task, and how many words that may be. `README.md#top` ends at the first section. */
 const TASKS: readonly (readonly [task: string, words: number, pages: readonly string[]])[] = [
   ["the first lookup", 400, ["README.md#top"]],
+  ["the lookups only", 900, ["README.md#top", "docs/lookups.md"]],
   ["sign-up protection", 1_000, ["docs/sign-up-protection.md"]],
   [
     "one host in production",

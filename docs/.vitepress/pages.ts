@@ -16,7 +16,9 @@ export const MENU: readonly Section[] = [
     text: "Start",
     pages: [
       ["Overview", "/", "README.md"],
+      ["Lookups only", "/lookups", "docs/lookups.md"],
       ["Install", "/install", "docs/install.md"],
+      ["Compared with", "/compared", "docs/compared.md"],
       ["Examples", "/examples/", "examples/README.md"],
     ],
   },
@@ -24,7 +26,7 @@ export const MENU: readonly Section[] = [
     text: "Developers",
     pages: [
       ["Sign-up in ten minutes", "/sign-up-protection", "docs/sign-up-protection.md"],
-      ["Lookups", "/api", "docs/api.md"],
+      ["The API", "/api", "docs/api.md"],
       ["Email checks", "/email", "docs/email.md"],
       ["Batches", "/batches", "docs/batches.md"],
       ["Decisions", "/decisions", "docs/decisions.md"],
