@@ -53,7 +53,7 @@ describe("publishers", () => {
     [
       "hardly anything is confirmed",
       lines("a.example", ["DE", "FR", "AT", "CH"], 0),
-      ["a.example/feed.csv only 25% of its countries are confirmed"],
+      ["a.example/feed.csv the country of only 25% of its addresses is confirmed"],
     ],
     [
       "half the world",
@@ -63,12 +63,17 @@ describe("publishers", () => {
     [
       "networks that nobody announces",
       [...lines("a.example", german(1), 0), ...lines("a.example", german(4), 9)],
-      ["a.example/feed.csv only 20% of its networks are announced"],
+      ["a.example/feed.csv only 20% of its addresses are announced"],
+    ],
+    [
+      "a wide lie among many small networks",
+      [...lines("a.example", german(9), 0), line("1.1.0.0/16", "FR", "a.example")],
+      ["a.example/feed.csv the country of only 3% of its addresses is confirmed"],
     ],
     [
       "only the liar is left out",
       [...lines("a.example", german(4), 0), ...lines("b.example", ["FR", "FR"], 1)],
-      ["b.example/feed.csv only 0% of its countries are confirmed"],
+      ["b.example/feed.csv the country of only 0% of its addresses is confirmed"],
     ],
   ])("%s", (_why, rows, want) => {
     const stated = read(...rows);
@@ -82,7 +87,9 @@ describe("publishers", () => {
   test("the evidence says who states a place, and how much others confirm", () => {
     const { stated } = plausible(read(...lines("a.example", ["DE", "DE", "FR"], 0)), GROUNDS);
     const place = stated.places[stated.placeOf[0]!]!;
-    expect(place.trust).toBe("a.example/feed.csv: registry or database confirm 66% of its countries");
+    expect(place.trust).toBe(
+      "a.example/feed.csv: registry or database confirm the country of 66% of its addresses",
+    );
   });
 
   test("lines that the harvester doubts do not count, nor does a column of that name in an operator's own feed", () => {

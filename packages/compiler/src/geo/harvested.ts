@@ -24,11 +24,12 @@ interface Refused {
 
 const MAX_COUNTRIES = 60;
 const MIN_ANNOUNCED = 0.5;
-/** Minimum share of networks whose country the registry or the database has, too. */
+/** Minimum share of the address space whose country the registry or the database has, too. */
 const MIN_CONFIRMED = 0.5;
 
+/** Sizes of address space, by {@link sizeOf}. A few wide lies must not hide among many small networks. */
 interface Publisher {
-  networks: number;
+  all: number;
   announced: number;
   confirmed: number;
   readonly countries: Set<string>;
@@ -48,18 +49,19 @@ export function plausible(
     const { publisher = "", country } = stated.places[placeOf[i]!]!;
     if (country === undefined) continue;
     const of = publishers.get(publisher) ?? {
-      ...{ networks: 0, announced: 0, confirmed: 0 },
+      ...{ all: 0, announced: 0, confirmed: 0 },
       countries: new Set<string>(),
     };
     publishers.set(publisher, of);
-    of.networks++;
+    const size = sizeOf(networks[i]!);
+    of.all += size;
     of.countries.add(country);
-    if ((systems?.[i] ?? -1) >= 0) of.announced++;
+    if ((systems?.[i] ?? -1) >= 0) of.announced += size;
     const others = [
       registered?.countries[ofRegistry?.[i] ?? -1],
       places?.places.at(ofDatabase?.[i] ?? -1)?.countryCode,
     ];
-    if (others.includes(country)) of.confirmed++;
+    if (others.includes(country)) of.confirmed += size;
   }
   const refused = [...publishers].flatMap(([publisher, of]): Refused | [] => {
     const why = faultOf(of, asns !== undefined);
@@ -83,18 +85,22 @@ export function plausible(
 
 function faultOf(of: Publisher, hasSystems: boolean): string | undefined {
   if (of.countries.size > MAX_COUNTRIES) return `states ${of.countries.size} countries`;
-  if (hasSystems && of.announced < MIN_ANNOUNCED * of.networks)
-    return `only ${percent(of.announced, of.networks)} of its networks are announced`;
-  if (of.confirmed < MIN_CONFIRMED * of.networks)
-    return `only ${percent(of.confirmed, of.networks)} of its countries are confirmed`;
+  if (hasSystems && of.announced < MIN_ANNOUNCED * of.all)
+    return `only ${percent(of.announced, of.all)} of its addresses are announced`;
+  if (of.confirmed < MIN_CONFIRMED * of.all)
+    return `the country of only ${percent(of.confirmed, of.all)} of its addresses is confirmed`;
   return undefined;
 }
+
+/** Returns the number of IPv4 addresses, or of IPv6 /48s. */
+const sizeOf = ({ address: { family }, bits }: Prefix): number =>
+  2 ** Math.max(0, (family === 4 ? 32 : 48) - bits);
 
 const percent = (some: number, all: number) => `${Math.floor((100 * some) / all)}%`;
 
 function trusted(place: StatedPlace, of: Publisher | undefined): StatedPlace {
   if (of === undefined) return place;
-  const trust = `${place.publisher}: registry or database confirm ${percent(of.confirmed, of.networks)} of its countries`;
+  const trust = `${place.publisher}: registry or database confirm the country of ${percent(of.confirmed, of.all)} of its addresses`;
   return { ...place, trust };
 }
 

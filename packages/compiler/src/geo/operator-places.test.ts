@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { IpSegment, parseIp, parsePrefix } from "@inkling/engine";
 import { parseGeofeed } from "../parse/geofeed.ts";
+import { parseGluetun } from "../parse/json-formats.ts";
 import { comparePrefixes } from "../parse/network-list.ts";
 import { completePlace } from "../place/complete-place.ts";
 import { encodePlace } from "../place/encode-place.ts";
@@ -12,6 +13,7 @@ import { writeSegment } from "../segments/segment-writer.ts";
 import type { OperatorFeed } from "./operator-places.ts";
 import type { PlaceSource, RegisteredCountries } from "./place-list.ts";
 import { preferPlaces } from "./place-preference.ts";
+import { placesOfServers } from "./server-places.ts";
 
 const place = (
   countryCode: string,
@@ -157,6 +159,60 @@ describe("the place of a network with a line in a geofeed", () => {
       expect(shown(segment, "1.7.0.1")).toBe("DE - - 50.11,8.68");
       expect(shown(segment, "1.7.0.200")).toBe("DE - - 50.11,8.68");
     }
+  });
+});
+
+describe("the place of a VPN's server", () => {
+  const servers = (...lines: readonly string[]): OperatorFeed => {
+    const records = lines.map((line) => {
+      const [ip, country, city] = line.split(" ");
+      return { country, city, ips: [ip] };
+    });
+    const file = new TextEncoder().encode(JSON.stringify({ timestamp: 1_785_585_600, servers: records }));
+    const stated = placesOfServers(parseGluetun(file).stated);
+    return { id: "vpn-servers", networks: stated.networks, stated, isOfServers: true };
+  };
+  test.each([
+    ["applies to its /24", ["1.7.0.9 UK Newport"], "1.7.0.200", "GB ENG Newport 50.7,-1.29"],
+    ["the country by name", ["1.0.0.9 USA Washington"], "1.0.0.9", "US DC Washington D.C. 38.91,-77.04"],
+    [
+      "applies where it is, if a /24 has two",
+      ["1.7.0.9 UK Newport", "1.7.0.5 UK London"],
+      "1.7.0.9",
+      "GB ENG Newport 50.7,-1.29",
+    ],
+    [
+      "not around it, then",
+      ["1.7.0.9 UK Newport", "1.7.0.5 UK London"],
+      "1.7.0.6",
+      "GB ENG Manchester 53.48,-2.24",
+    ],
+    [
+      "only if the database has the country",
+      ["1.7.0.9 USA Columbus"],
+      "1.7.0.9",
+      "GB ENG Manchester 53.48,-2.24",
+    ],
+    ["only if the database has the city", ["1.7.0.9 UK London2"], "1.7.0.9", "GB ENG Manchester 53.48,-2.24"],
+    [
+      "not if the operator calls it virtual",
+      ["1.7.0.9 UK London-Virtual"],
+      "1.7.0.9",
+      "GB ENG Manchester 53.48,-2.24",
+    ],
+    [
+      "IPv6: the server only",
+      ["2001:db8::9 USA Washington"],
+      "2001:db8::9",
+      "US DC Washington D.C. 38.91,-77.04",
+    ],
+    ["not its neighbours", ["2001:db8::9 USA Washington"], "2001:db8::8", "US OH Columbus 39.96,-83"],
+  ])("%s: %p", (_name, lines, address, want) => {
+    expect(shown(segmentOf([servers(...lines)]), address)).toBe(want);
+  });
+  test("yields to the geofeed of the network's owner", () => {
+    const feeds = [geofeed("cloud", "1.7.0.0/16,GB,,London,\n"), servers("1.7.0.9 UK Newport")];
+    expect(shown(segmentOf(feeds), "1.7.0.9")).toBe("GB ENG London 51.51,-0.13");
   });
 });
 

@@ -20,7 +20,7 @@ import {
 import type { StatedPlace, StatedPlaces } from "../parse/index.ts";
 import { estimateRadius, knownIn, type Level, levelOf, radiusIn, rowKeys } from "../place/accuracy.ts";
 import { completeSubdivisions } from "../place/complete-place.ts";
-import { countryCode, findCountry } from "../place/countries.ts";
+import { countryCodeOf, findCountry } from "../place/countries.ts";
 import { type Coordinates, knownCoordinates, type Place, type Subdivision } from "../place/place.ts";
 import { cleanName } from "../place/place-names.ts";
 import { findSubdivisionCode, findSubdivisionName } from "../place/subdivisions.ts";
@@ -35,6 +35,11 @@ export interface OperatorFeed {
   readonly id: string;
   readonly networks: readonly Prefix[];
   readonly stated: StatedPlaces | "anycast";
+  /**
+   * The feed's publisher rents the servers, and may call a server by the country that it poses in. So its city only
+   * counts if the database has the city, and has the address in the same country.
+   */
+  readonly isOfServers?: boolean;
 }
 
 interface OperatorPlace {
@@ -159,6 +164,10 @@ export class OperatorPlaces {
     const ofOperator = this.general.places.length + row;
     if (feed.stated === "anycast") return ofOperator;
     if (stated === undefined) return place;
+    if (feed.isOfServers) {
+      const isKnown = place !== 0 && this.gazetteer.countryOf(place - 1) === stated;
+      return isKnown && this.describe(ofOperator, undefined).from !== undefined ? ofOperator : place;
+    }
     if (city !== undefined || place === 0) return ofOperator;
     const { gazetteer } = this;
     if (gazetteer.countryOf(place - 1) !== stated) return ofOperator;
@@ -310,7 +319,7 @@ export function networksIn(ranges: RangeColumns): Networks {
 
 /** Removes a region that is not in ISO 3166-2, and an unprintable name. If the country is invalid, nothing remains. */
 function checked({ country: code, region, city: name, postal, trust }: StatedPlace): StatedPlace {
-  const country = countryCode(code);
+  const country = countryCodeOf(code);
   if (country === undefined) return {};
   const isRegion = region !== undefined && findSubdivisionName(country, region) !== undefined;
   const city = cleanName(name);

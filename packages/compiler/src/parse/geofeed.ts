@@ -59,12 +59,44 @@ const MAX_CITY = 200;
  */
 const MAX_PLACES = 200_000;
 
-class GeofeedList extends NetworkList {
+/** A list of networks, each with the place that the feed states for it. */
+export class PlacedList extends NetworkList {
   private readonly places: StatedPlace[] = [];
   private readonly ids = new Map<string, number>();
   private readonly idOf = new Map<Prefix, number>();
   private readonly lineOf = new Map<Prefix, number>();
 
+  /** @param network undefined if the line has no network */
+  locate(line: number, network: Prefix | undefined, place: StatedPlace): Prefix | undefined {
+    if (network !== undefined) {
+      this.idOf.set(network, this.idFor(place));
+      this.lineOf.set(network, line);
+    }
+    return network;
+  }
+
+  private idFor(place: StatedPlace): number {
+    const { country, region, foreignRegion, city, postal, publisher } = place;
+    const key = [country, region, foreignRegion, city, postal, publisher].join("\t");
+    let id = this.ids.get(key);
+    if (id === undefined) {
+      if (this.places.length === MAX_PLACES)
+        throw new FeedError(`states more than ${MAX_PLACES} different places`);
+      id = this.places.push(place) - 1;
+      this.ids.set(key, id);
+    }
+    return id;
+  }
+
+  override result() {
+    const { networks } = super.result();
+    const placeOf = Uint32Array.from(networks, (network) => this.idOf.get(network)!);
+    const stated: StatedPlaces = { networks, placeOf, places: this.places };
+    return { networks, stated, lineOf: (network: Prefix) => this.lineOf.get(network)! };
+  }
+}
+
+class GeofeedList extends PlacedList {
   private isFirst = true;
   /** Indices of the columns that only a harvested file has, or -1. */
   private url = -1;
@@ -97,34 +129,6 @@ class GeofeedList extends NetworkList {
     this.tally.expand(networks?.length ?? 0);
     for (const network of networks ?? []) this.locate(line, super.add(line, formatPrefix(network)), place);
     return undefined;
-  }
-
-  private locate(line: number, network: Prefix | undefined, place: StatedPlace): Prefix | undefined {
-    if (network !== undefined) {
-      this.idOf.set(network, this.idFor(place));
-      this.lineOf.set(network, line);
-    }
-    return network;
-  }
-
-  private idFor(place: StatedPlace): number {
-    const { country, region, foreignRegion, city, postal, publisher } = place;
-    const key = [country, region, foreignRegion, city, postal, publisher].join("\t");
-    let id = this.ids.get(key);
-    if (id === undefined) {
-      if (this.places.length === MAX_PLACES)
-        throw new FeedError(`states more than ${MAX_PLACES} different places`);
-      id = this.places.push(place) - 1;
-      this.ids.set(key, id);
-    }
-    return id;
-  }
-
-  override result() {
-    const { networks } = super.result();
-    const placeOf = Uint32Array.from(networks, (network) => this.idOf.get(network)!);
-    const stated: StatedPlaces = { networks, placeOf, places: this.places };
-    return { networks, stated, lineOf: (network: Prefix) => this.lineOf.get(network)! };
   }
 }
 

@@ -12,10 +12,11 @@ import { FeedError } from "../catalog/feed.ts";
 import { parseJsonPath, selectJson } from "../catalog/json-path.ts";
 import { addNetworks } from "./address-ranges.ts";
 import { DomainList } from "./domain-list.ts";
+import { PlacedList } from "./geofeed.ts";
 import { toService } from "./line-formats.ts";
 import { NetworkList } from "./network-list.ts";
-import { type EntryList, jsonParser, newerOf, unixTime } from "./parser.ts";
-import type { Tally } from "./tally.ts";
+import { type EntryList, jsonParser, newerOf, parsed, readJson, unixTime } from "./parser.ts";
+import { Tally } from "./tally.ts";
 import { findDate, readText } from "./text.ts";
 
 const texts = z.array(z.string());
@@ -162,21 +163,34 @@ export const parseMonosans = jsonParser(
   },
 );
 
-/** The servers of a VPN operator, with the addresses that its programs connect to. */
-export const parseGluetun = jsonParser(
-  NetworkList,
-  z.object({
-    timestamp: unixTime,
-    servers: z.array(z.object({ ips: texts.optional() })),
-  }),
-  ({ timestamp, servers }, list) => {
-    for (const [index, { ips }] of servers.entries()) {
-      if (ips === undefined) list.tally.pass(index + 1, "has no address");
-      for (const ip of ips ?? []) list.add(index + 1, ip);
-    }
-    return new Date(timestamp * 1000);
-  },
-);
+const vpnServers = z.object({
+  timestamp: unixTime,
+  servers: z.array(
+    z.object({
+      ips: texts.optional(),
+      country: z.string().optional(),
+      region: z.string().optional(),
+      city: z.string().optional(),
+    }),
+  ),
+});
+
+/**
+ * The servers of a VPN operator, with the addresses that its programs connect to, and their cities. Some operators call
+ * the country a region. A city that the operator marks as virtual is left out.
+ */
+export function parseGluetun(body: Uint8Array) {
+  const list = new PlacedList(new Tally("record"));
+  const { timestamp, servers } = readJson(readText(body), vpnServers);
+  for (const [index, { ips, region, country = region, city = "" }] of servers.entries()) {
+    if (ips === undefined) list.tally.pass(index + 1, "has no address");
+    const isPlace = country && city && !/virtual/i.test(city);
+    for (const ip of ips ?? [])
+      list.locate(index + 1, list.add(index + 1, ip), isPlace ? { country, city } : {});
+  }
+  list.tally.check();
+  return parsed(list, { publishedAt: new Date(timestamp * 1000) });
+}
 
 /** The confidence that was requested. Entries with a lower confidence are skipped. */
 const MIN_CONFIDENCE = 100;

@@ -8,10 +8,13 @@ import { join } from "node:path";
 import { sha256Hex } from "@inkling/data";
 import { programFile } from "@inkling/data/program";
 import { type Answer, FEED_SETS, type FeedReport, type SegmentKind } from "@inkling/engine";
+import type { Format } from "../catalog/feed.ts";
 import { ANONYMOUS_FLAGS } from "../parse/anonymous-ip.ts";
 import { isDomainFormat } from "../parse/index.ts";
 import { isAnycast } from "../policy/labels.ts";
 import type { LoadedFeed } from "./load.ts";
+
+const STATE_PLACES: ReadonlySet<Format> = new Set<Format>(["geofeed-csv", "gluetun-json"]);
 
 export function isLoaded({ report }: LoadedFeed): boolean {
   return report.state === "loaded";
@@ -19,13 +22,13 @@ export function isLoaded({ report }: LoadedFeed): boolean {
 
 /**
  * Returns whether a feed belongs to a segment. The `sets` of both network and domain feeds can be `relay`, so the
- * format decides. Geofeeds and anycast networks contribute places, and doubtful entries contribute services, whatever
+ * format decides. Geofeeds, VPN servers and anycast networks contribute places, and doubtful entries contribute services, whatever
  * else the feed contributes.
  */
 export function belongsTo(kind: SegmentKind, { feed }: LoadedFeed): boolean {
   const { deciding, other } = FEED_SETS[kind];
   if (kind === "network" && feed.doubtful !== undefined) return true;
-  if (kind === "geo" && (feed.format === "geofeed-csv" || isAnycast(feed.label))) return true;
+  if (kind === "geo" && (STATE_PLACES.has(feed.format) || isAnycast(feed.label))) return true;
   if (feed.sets === "relay") return (kind === "email") === isDomainFormat(feed.format) && kind !== "geo";
   return deciding.includes(feed.sets) || other.includes(feed.sets);
 }

@@ -8,6 +8,7 @@ import { type Grounds, plausible } from "../geo/harvested.ts";
 import type { OperatorFeed } from "../geo/operator-places.ts";
 import type { NetworkWalk, PlaceSource } from "../geo/place-list.ts";
 import { preferPlaces } from "../geo/place-preference.ts";
+import { placesOfServers } from "../geo/server-places.ts";
 import { kindsOfNetworks, networksOfLargeSystems } from "../network/kinds.ts";
 import { vpnNetworks } from "../network/vpn-networks.ts";
 import { type AsnNetworks, networksOfSystems } from "../parse/asn.ts";
@@ -59,7 +60,10 @@ export const SEGMENT_BUILDERS: Readonly<
 };
 
 function makeGeo(parts: readonly LoadedFeed[], { emit }: Effects): Made {
-  const contents = parts.map((loaded) => ({ id: loaded.feed.id, ...loaded.content() }));
+  const contents = parts.map(({ feed: { id, provider }, content }) => ({
+    ...{ id, isOfServers: provider !== undefined },
+    ...content(),
+  }));
   const located = contents.flatMap(({ id, places }) => (places ? [{ id, places }] : [])).sort(byPreference);
   const { asns } = contents.find((content) => content.asns) ?? {};
   const preferred = located.flatMap(({ id, places: source }): [PlaceSource, NetworkWalk][] => {
@@ -100,16 +104,16 @@ const byPreference = (a: { readonly id: string }, b: { readonly id: string }): n
   PLACE_PREFERENCE.indexOf(a.id) - PLACE_PREFERENCE.indexOf(b.id);
 
 /**
- * Returns geofeeds first, then anycast networks, because the network of a relay or cloud inside an anycast network does
- * have a place.
+ * Returns geofeeds first, because networks' owners know best; then the servers of VPNs; then anycast networks, because
+ * the network of a relay or cloud inside an anycast network does have a place.
  */
 function operatorFeeds(
-  contents: readonly (Content & { readonly id: string })[],
+  contents: readonly (Content & { readonly id: string; readonly isOfServers: boolean })[],
   grounds: Grounds,
   emit: Emit,
 ): OperatorFeed[] {
-  const geofeeds = contents.flatMap(({ id, stated: all }): OperatorFeed | [] => {
-    if (all === undefined) return [];
+  const geofeeds = contents.flatMap(({ id, stated: all, isOfServers }): OperatorFeed | [] => {
+    if (all === undefined || isOfServers) return [];
     const isHarvested = all.places.some(({ publisher }) => publisher !== undefined);
     if (!isHarvested) return { id, networks: all.networks, stated: all };
     const { stated, publishers, refused } = plausible(all, grounds);
@@ -118,12 +122,17 @@ function operatorFeeds(
     emit({ type: "note", text: `${id}: left out ${refused.length} of ${publishers} publishers${such}` });
     return { id, networks: stated.networks, stated };
   });
+  const servers = contents.flatMap(({ id, stated: all, isOfServers }): OperatorFeed | [] => {
+    if (all === undefined || !isOfServers) return [];
+    const stated = placesOfServers(all);
+    return { id, networks: stated.networks, stated, isOfServers };
+  });
   const anycast = contents.flatMap(({ id, networks = [] }) =>
     networks
       .filter(({ label }) => isAnycast(label))
       .map((claims): OperatorFeed => ({ id, networks: claims.networks, stated: "anycast" })),
   );
-  return [...geofeeds.sort(byPreference), ...anycast];
+  return [...geofeeds.sort(byPreference), ...servers, ...anycast];
 }
 
 /** Collects garbage, which takes 0.1 to 0.2 s. Without this, the heap grows to twice the size that it needs. */

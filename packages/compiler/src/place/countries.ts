@@ -55,6 +55,28 @@ export function countryCode(code: string | undefined): string | undefined {
   return byCode.has(upper) ? upper : undefined;
 }
 
+/** Names of countries in lists of VPN servers, where they differ from the table's. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  "Bosnia and Herzegovina": "BA",
+  "Czech Republic": "CZ",
+  "Hong Kong, SAR China": "HK",
+  "Korea (South)": "KR",
+  Macau: "MO",
+  "Russian Federation": "RU",
+  "Taiwan, Republic of China": "TW",
+  Turkey: "TR",
+  UAE: "AE",
+  USA: "US",
+};
+const byName = new Map([
+  ...Array.from(byCode.values(), ({ code, name }) => [name, code] as const),
+  ...Object.entries(OTHER_NAMES),
+]);
+
+/** Returns the code of a country by its English name or by its code, as {@link countryCode} does. */
+export const countryCodeOf = (text: string | undefined): string | undefined =>
+  byName.get(text ?? "") ?? countryCode(text);
+
 /**
  * Returns the code and name of a country, from a source and the table above.
  * Ignores a name if its code is not a country code ("ZZ", "Unknown").
