@@ -7,10 +7,11 @@ import { join } from "node:path";
 import { openRelease } from "@inkling/data";
 import {
   answerEmail,
-  EvidenceAppender,
   formatPrefix,
+  INCLUDE,
   IpAddress,
   type LoadedRelease,
+  OptIns,
   type Prefix,
   parsePrefix,
   type UnwrappedAddress,
@@ -47,7 +48,7 @@ interface Reasons {
 /** Yields the answers for a network, from its first address to its last. */
 function* reasonsOf(release: LoadedRelease, prefix: Prefix): Generator<Reasons> {
   const reputation = release.reputation!;
-  const evidence = new EvidenceAppender();
+  const optIns = new OptIns();
   const { family } = prefix.address;
   const width = family === 4 ? 32 : 128;
   const first = numberOf(prefix.address);
@@ -57,7 +58,7 @@ function* reasonsOf(release: LoadedRelease, prefix: Prefix): Generator<Reasons> 
     // The largest such network around an address may begin before the address if it contains the whole prefix.
     const bits = Math.max(prefix.bits, reputation.reasonBits(address));
     const plain = reputation.lookup(address)!; // includes special-use addresses, which are never looked up
-    const body = evidence.toAddressAnswer(plain, "reputation", address, release);
+    const body = optIns.addToAddress(plain, "reputation", address, release, INCLUDE.evidence);
     const answer = JSON.parse(new TextDecoder().decode(body));
     const flags = FLAGS.filter((flag) => answer[flag]);
     yield { network: { address, bits }, flags, evidence: answer.evidence };

@@ -7,9 +7,10 @@ import {
   type AnswerSource,
   bodyOf,
   type ComposedAnswer,
-  EvidenceAppender,
+  INCLUDE,
   type IpAddress,
   type LoadedRelease,
+  OptIns,
   Overrides,
   REPUTATION_ANSWERS,
   type UnwrappedAddress,
@@ -35,14 +36,14 @@ const decoder = new TextDecoder();
 export const FLAGS = ["is_abuser", "is_proxy", "is_tor_exit"] as const;
 
 const answerer = new Answerer();
-const appender = new EvidenceAppender();
+const optIns = new OptIns();
 const read = (answer: Uint8Array) => JSON.parse(decoder.decode(answer));
 
 /** Returns the reputation of an address, even of a special-use address, which is never looked up. */
 export function reputation(release: LoadedRelease, at: IpAddress): Answer {
   const address = at as UnwrappedAddress; // lookups use the same form as compiled networks
   const plain = release.reputation!.lookup(address) ?? REPUTATION_ANSWERS[0]!;
-  return read(appender.toAddressAnswer(plain, "reputation", address, release));
+  return read(optIns.addToAddress(plain, "reputation", address, release, INCLUDE.evidence));
 }
 
 export function email(release: LoadedRelease, text: string): Answer {
@@ -53,7 +54,7 @@ export function email(release: LoadedRelease, text: string): Answer {
 export function geolocate(release: LoadedRelease, at: IpAddress): Answer | undefined {
   const address = at as UnwrappedAddress;
   const plain = release.geo!.lookup(address);
-  return plain && read(appender.toAddressAnswer(plain, "geolocate", address, release));
+  return plain && read(optIns.addToAddress(plain, "geolocate", address, release, INCLUDE.evidence));
 }
 
 /** Applies the rule in docs/evidence.md: a flag is true if an entry sets it and none removes it. */

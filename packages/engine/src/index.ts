@@ -14,10 +14,11 @@ export * from "./lookup/data-state.ts";
 export * from "./lookup/failure.ts";
 export * from "./lookup/geoip2.ts";
 export {
-  EvidenceAppender,
   evidenceTails,
+  INCLUDE,
   labelEntries,
   networkText,
+  OptIns,
   visitorNetwork,
   visitorNetworkOf,
 } from "./lookup/opt-ins.ts";

@@ -4,7 +4,15 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { EFFECTS, IpAddress, IpSegment, type LoadedRelease, MAX_EVIDENCE_BYTES, MAX_EVIDENCE_ENTRIES, parseIp } from "@inkling/engine";
+import {
+  EFFECTS,
+  IpAddress,
+  IpSegment,
+  type LoadedRelease,
+  MAX_EVIDENCE_BYTES,
+  MAX_EVIDENCE_ENTRIES,
+  parseIp,
+} from "@inkling/engine";
 import { HOW } from "../../../packages/compiler/src/geo/evidence.ts";
 import { GUARD_KINDS, LABELS } from "../../../packages/compiler/src/policy/labels.ts";
 import { judgeNetworks } from "../../../packages/compiler/src/policy/reputation.ts";

@@ -19,7 +19,13 @@ import { valuesIn } from "../../../packages/bulk/src/values.ts";
 import { EXTENSIONS, type Format } from "../../../packages/compiler/src/catalog/feed.ts";
 import { unpack } from "../../../packages/compiler/src/fetch/unpack.ts";
 import { MmdbRecords } from "../../../packages/compiler/src/mmdb/records.ts";
-import { isDomainFormat, isNetworkFormat, parseDomains, parseNetworks, parseNroDelegated } from "../../../packages/compiler/src/parse/index.ts";
+import {
+  isDomainFormat,
+  isNetworkFormat,
+  parseDomains,
+  parseNetworks,
+  parseNroDelegated,
+} from "../../../packages/compiler/src/parse/index.ts";
 import { spaceChanges } from "../../../packages/compiler/src/validate/space.ts";
 import { writeMmdb } from "../../../packages/compiler/test/mmdb-writer.ts";
 import { share } from "../../harness/share.ts";

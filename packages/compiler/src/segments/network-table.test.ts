@@ -1,7 +1,7 @@
 // Tests the network segment: reads the facts, prefixes and evidence of addresses back through the engine.
 
 import { describe, expect, test } from "bun:test";
-import { EvidenceAppender, IpSegment, parseIp, parsePrefix } from "@inkling/engine";
+import { INCLUDE, IpSegment, OptIns, parseIp, parsePrefix } from "@inkling/engine";
 import type { NetworkClaims } from "../catalog/claims.ts";
 import { readAsnCsv } from "../parse/asn.ts";
 import { networkTable } from "./network-table.ts";
@@ -89,14 +89,8 @@ test("evidence: the feed of the number, of each service, and the rule of the kin
     const address = parseIp(text)!;
     const release = { network: segment, evidence: { network: [], reputation: [] } };
     const answer = new TextEncoder().encode('{"is_proxy":false}');
-    const body = new EvidenceAppender().toAddressAnswer(
-      answer,
-      "reputation",
-      address,
-      release as never,
-      [],
-      true,
-    );
+    const include = INCLUDE.network | INCLUDE.evidence;
+    const body = new OptIns().addToAddress(answer, "reputation", address, release as never, include);
     return JSON.parse(new TextDecoder().decode(body)).evidence;
   };
   const system = {

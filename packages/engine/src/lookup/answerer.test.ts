@@ -14,11 +14,11 @@ import {
   bodyOf,
   type ComposedAnswer,
   findFailure,
-  INCLUDE,
   type Outcome,
 } from "./answerer.ts";
 import type { LoadedRelease } from "./data-state.ts";
 import { dataStates, LOOKUPS } from "./data-state.ts";
+import { INCLUDE } from "./opt-ins.ts";
 
 type Entry = Record<string, unknown> & { feed: string; span?: number };
 

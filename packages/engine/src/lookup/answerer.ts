@@ -13,7 +13,7 @@ import { REPUTATION_ANSWERS } from "../overrides/reputation-flags.ts";
 import { answerEmail } from "../segment/email-segment.ts";
 import type { IpLookup, LoadedRelease, Lookup } from "./data-state.ts";
 import { ADDRESS_INVALID, type LookupFailure, NO_RELEASE, NOT_FOUND, RESERVED } from "./failure.ts";
-import { appendNetwork, appendSubject, EvidenceAppender } from "./opt-ins.ts";
+import { INCLUDE, OptIns } from "./opt-ins.ts";
 import { type Overridden, overrideEmail, overrideEntries, overrideReputation } from "./overlay.ts";
 
 /** Everything that a lookup reads. */
@@ -41,9 +41,6 @@ export class ComposedAnswer {
   }
 }
 
-/** Optional members of an answer about an address, as bits of a set. */
-export const INCLUDE = { evidence: 1, network: 4, subject: 8 } as const;
-
 export type Outcome = Uint8Array | ComposedAnswer | LookupFailure;
 
 export const bodyOf = (answer: Uint8Array | ComposedAnswer): Uint8Array =>
@@ -65,7 +62,7 @@ const NO_FLAGS = REPUTATION_ANSWERS[0]!;
 export class Answerer {
   /** The address that was read last. An IPv4 address inside IPv6 is unwrapped. */
   readonly address = new IpAddress() as UnwrappedAddress; // readAddress reads an unwrapped address
-  private readonly evidence = new EvidenceAppender();
+  private readonly optIns = new OptIns();
 
   /** Parses a text into `address`. After a failure, the content of `address` is unspecified. */
   readAddress(text: string): LookupFailure | undefined {
@@ -103,22 +100,9 @@ export class Answerer {
     if (verdict === undefined && include === 0) return listed;
     const overridden = verdict && overrideReputation(listed, verdict);
     const plain = overridden?.body ?? listed;
-    const withNetwork = (include & INCLUDE.network) !== 0;
-    let body = plain;
-    if ((include & INCLUDE.subject) !== 0) {
-      const segment = lookup === "geolocate" ? release.geo! : release.reputation!;
-      body = appendSubject(body, address, segment);
-    }
-    if (withNetwork) body = appendNetwork(body, address, release.network);
-    if ((include & INCLUDE.evidence) !== 0)
-      body = this.evidence.toAddressAnswer(
-        body,
-        lookup,
-        address,
-        release,
-        overrideEntries(verdict),
-        withNetwork,
-      );
+    const entries = (include & INCLUDE.evidence) === 0 ? [] : overrideEntries(verdict);
+    const body =
+      include === 0 ? plain : this.optIns.addToAddress(plain, lookup, address, release, include, entries);
     return new ComposedAnswer(body, plain, overridden);
   }
 
@@ -142,8 +126,7 @@ export class Answerer {
     const overridden = verdict && overrideEmail(listed, mailbox.valid, verdict);
     const plain = overridden?.body ?? listed;
     const entries = withEvidence || check !== undefined ? overrideEntries(verdict) : [];
-    const explained = (body: Uint8Array) =>
-      this.evidence.toEmailAnswer(body, text, mailbox, release, entries);
+    const explained = (body: Uint8Array) => this.optIns.addToEmail(body, text, mailbox, release, entries);
     const checked = check?.(plain, () => explained(plain));
     if (checked?.entry !== undefined) entries.push(checked.entry);
     const body = checked?.body ?? plain;

@@ -45,27 +45,36 @@ export function evidenceTails(
   };
 }
 
-/** A thread needs only one appender, because calls are synchronous, and results share no memory with the appender. */
-export class EvidenceAppender {
+/** Optional members of an answer about an address, as bits of a set. */
+export const INCLUDE = { evidence: 1, network: 4, subject: 8 } as const;
+
+/** A thread needs only one object, because calls are synchronous, and results share no memory with the object. */
+export class OptIns {
   private readonly body = new EvidenceBody();
 
   /**
-   * @param first entries that come before the entries of the release
-   * @param withNetwork whether to append the entries about the network
+   * @param include bits of {@link INCLUDE}
+   * @param first evidence entries that come before the entries of the release
    */
-  toAddressAnswer(
+  addToAddress(
     answer: Uint8Array,
     lookup: IpLookup,
     address: UnwrappedAddress,
     release: LoadedRelease,
+    include: number,
     first: readonly Uint8Array[] = [],
-    withNetwork = false,
   ): Uint8Array {
-    this.begin(first);
     const segment = lookup === "geolocate" ? release.geo : release.reputation;
+    const withNetwork = (include & INCLUDE.network) !== 0;
+    let body = answer;
+    if (segment !== undefined && (include & INCLUDE.subject) !== 0)
+      body = appendSubject(body, address, segment);
+    if (withNetwork) body = appendNetwork(body, address, release.network);
+    if ((include & INCLUDE.evidence) === 0) return body;
+    this.begin(first);
     this.addSegment(segment, address, release.evidence[lookup]);
     if (withNetwork) this.addSegment(release.network, address, release.evidence.network);
-    return this.body.appendTo(answer);
+    return this.body.appendTo(body);
   }
 
   private addSegment(
@@ -82,8 +91,11 @@ export class EvidenceAppender {
     });
   }
 
-  /** @param first entries that come before the entries of the release */
-  toEmailAnswer(
+  /**
+   * Appends the evidence about an email address.
+   * @param first entries that come before the entries of the release
+   */
+  addToEmail(
     answer: Uint8Array,
     text: string,
     { host, registrableStart }: EmailAddress,
@@ -183,13 +195,13 @@ export function visitorNetworkOf(text: string): string | undefined {
 }
 
 /** @param segment the answer's segment; `prefix` is the largest network around the address with the same answer */
-export function appendSubject(answer: Uint8Array, address: UnwrappedAddress, segment: IpSegment): Uint8Array {
+function appendSubject(answer: Uint8Array, address: UnwrappedAddress, segment: IpSegment): Uint8Array {
   const prefix = networkText(address, segment.networkBits(address));
   return append(answer, `,"ip":"${formatIp(address)}","prefix":"${prefix}"}`);
 }
 
 /** @param segment undefined if the release has no network segment; `network` is then `null`, which means unknown */
-export function appendNetwork(
+function appendNetwork(
   answer: Uint8Array,
   address: UnwrappedAddress,
   segment: IpSegment | undefined,

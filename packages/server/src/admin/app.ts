@@ -17,8 +17,7 @@ import { StoreError } from "@inkling/store/error";
 import { ADMIN_TOKEN_NAME } from "@inkling/store/keys/admin-token";
 import { AdminProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { requestId, traceIdOf, traceparentOf } from "../http/request-id.ts";
-import { pathEnd, targetOf } from "../http/request-target.ts";
-import { PathTemplate, Router } from "../http/router.ts";
+import { PathTemplate, pathEnd, Router, targetOf } from "../http/router.ts";
 import type { AdminAppOptions, AdminContext, AdminRoute, Reply } from "./handler.ts";
 import { admit } from "./login.ts";
 import { Idempotency, problemOf, readAuthor, readBody, readBytes, readQuery } from "./request.ts";
@@ -127,7 +126,7 @@ export class AdminApp {
         request,
         query,
         body: body === undefined ? undefined : readBody(bytes, body, maxBytes),
-        id: route.path.valueOf(target.slice(0, end)),
+        id: route.path.valueOf({ target, pathEnd: end }),
         by: { author, source: session === undefined ? "api" : "console" },
         token,
         session,

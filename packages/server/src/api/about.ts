@@ -4,7 +4,7 @@
 import { problem } from "../http/problems.ts";
 import { WANTS } from "../lookup/pipeline.ts";
 import { isStarting, publicStatus, readiness, warnings } from "../lookup/status.ts";
-import { type ApiContext, type Handling, type Handlings, pathValue } from "./handler.ts";
+import type { ApiContext, Handling, Handlings } from "./handler.ts";
 import type { Exchange, OpenDocument, OpenDocuments } from "./request-context.ts";
 import { JSON_TYPE } from "./responses.ts";
 
@@ -13,7 +13,7 @@ const START_PAGE = "/docs";
 
 const PAGE: Handling = {
   handle: (exchange, api, route) =>
-    respond(exchange, api, (documents) => documents.docsPage(pathValue(exchange, route))),
+    respond(exchange, api, (documents) => documents.docsPage(route.path.valueOf(exchange))),
 };
 
 export const ABOUT_HANDLINGS = {

@@ -9,7 +9,7 @@ import { isReadableHost } from "../http/host-names.ts";
 import { loadOnce } from "../http/load-once.ts";
 import { type Problem, problem } from "../http/problems.ts";
 import { traceIdOf } from "../http/request-id.ts";
-import { decodeSegment, pathEnd, targetOf } from "../http/request-target.ts";
+import { decodeSegment, pathEnd, targetOf } from "../http/router.ts";
 import { BatchMemory } from "../limits/memory.ts";
 import { Pipeline } from "../lookup/pipeline.ts";
 import { Admission } from "./admission.ts";

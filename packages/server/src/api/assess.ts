@@ -2,7 +2,7 @@
 //
 // Source: docs/decisions.md, docs/stored-decisions.md.
 
-import { type ApiContext, callOf, type Handlings, type Route, readPathValue } from "./handler.ts";
+import { type ApiContext, callOf, type Handlings, PATH_INVALID, type Route } from "./handler.ts";
 import type { Exchange } from "./request-context.ts";
 
 export const ASSESS_HANDLINGS = {
@@ -30,8 +30,8 @@ async function assess(exchange: Exchange, api: ApiContext): Promise<Response> {
 async function setOutcome(exchange: Exchange, api: ApiContext, route: Route): Promise<Response> {
   const { responses } = api;
   const call = callOf(exchange, api, "assess");
-  const id = readPathValue(exchange, route);
-  if (typeof id !== "string") return responses.sendProblem(exchange, id);
+  const id = route.path.readValue(exchange);
+  if (id === undefined) return responses.sendProblem(exchange, PATH_INVALID);
   const { server, answerOutcome } = await api.decider();
   const answer = await answerOutcome(server, call, id);
   return "code" in answer

@@ -1,9 +1,8 @@
-// handler.ts: defines what an operation's handler receives, and functions that read the value in its path.
+// handler.ts: defines what an operation's handler receives, and what the functions that read a body need of it.
 
 import type { OperationId, OperationRow, Scope } from "@inkling/contract";
 import type { Call } from "../batch/batch.ts";
 import { type Problem, problem } from "../http/problems.ts";
-import { decodeSegment, decodeText } from "../http/request-target.ts";
 import type { PathTemplate } from "../http/router.ts";
 import type { BatchMemory } from "../limits/memory.ts";
 import type { Pipeline } from "../lookup/pipeline.ts";
@@ -55,7 +54,8 @@ export interface Route extends KeyRule {
   readonly slot: Slot;
 }
 
-const PATH_INVALID = problem("PATH_INVALID");
+/** The value in a path cannot be decoded. */
+export const PATH_INVALID = problem("PATH_INVALID");
 
 /**
  * Collects what the functions that read a body need. Call it while the connection is open, because the caller's address
@@ -101,20 +101,4 @@ export function callOf<S extends Scope>(
       log.crash("request-failed", error, [value], { route, ...exchange.ids });
     },
   };
-}
-
-/** Returns the decoded value in a path, or a problem if it cannot be decoded. */
-export function readPathValue(exchange: Exchange, route: Route): string | Problem {
-  return decodeSegment(pathValue(exchange, route)) ?? PATH_INVALID;
-}
-
-/** Like {@link readPathValue}, for a value that may be any text. */
-export function readPathText(exchange: Exchange, route: Route): string | Problem {
-  return decodeText(pathValue(exchange, route)) ?? PATH_INVALID;
-}
-
-/** Returns the value in a path as sent, or "" if the route has none. */
-export function pathValue({ target, pathEnd }: Exchange, { path }: Route): string {
-  const { prefix, suffix } = path;
-  return suffix === undefined ? "" : target.slice(prefix.length, pathEnd - suffix.length);
 }

@@ -17,9 +17,8 @@ import {
   callOf,
   type Handling,
   type Handlings,
+  PATH_INVALID,
   type Route,
-  readPathText,
-  readPathValue,
 } from "./handler.ts";
 import type { Exchange } from "./request-context.ts";
 import { callerEtag, JSON_TYPE, overriddenEtag } from "./responses.ts";
@@ -47,8 +46,8 @@ export const LOOKUP_HANDLINGS = {
 
 function answerAddress(exchange: Exchange, api: ApiContext, lookup: IpLookup, route: Route): Response {
   const { pipeline, responses } = api;
-  const text = readPathValue(exchange, route);
-  if (typeof text !== "string") return responses.sendProblem(exchange, text);
+  const text = route.path.readValue(exchange);
+  if (text === undefined) return responses.sendProblem(exchange, PATH_INVALID);
   const subject = pipeline.readSubject(text, exchange);
   if ("code" in subject) return responses.sendProblem(exchange, subject);
   const answer = pipeline.answerAddress(lookup, subject, exchange);
@@ -90,8 +89,8 @@ function etagOf(
 }
 
 function answerEmail(exchange: Exchange, api: ApiContext, route: Route): Response | Promise<Response> {
-  const text = readPathText(exchange, route);
-  if (typeof text !== "string") return api.responses.sendProblem(exchange, text);
+  const text = route.path.readText(exchange);
+  if (text === undefined) return api.responses.sendProblem(exchange, PATH_INVALID);
   const answer = api.pipeline.answerEmail(text, exchange);
   if (!(answer instanceof Promise)) return sendVerdict(exchange, api, answer);
   return answer.then((late) => {

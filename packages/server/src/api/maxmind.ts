@@ -5,7 +5,7 @@
 import { bodyOf, type GeolocateAnswer, geoip2City, geoip2Country, geoip2Traits } from "@inkling/engine";
 import { type Problem, type ProblemCode, problem } from "../http/problems.ts";
 import { isLookup, WANTS } from "../lookup/pipeline.ts";
-import { type ApiContext, type Handling, type Handlings, type Route, readPathValue } from "./handler.ts";
+import { type ApiContext, type Handling, type Handlings, PATH_INVALID, type Route } from "./handler.ts";
 import type { Exchange } from "./request-context.ts";
 
 type Service = "country" | "city";
@@ -40,8 +40,8 @@ const decoder = new TextDecoder();
 
 function answerAddress(exchange: Exchange, api: ApiContext, service: Service, route: Route): Response {
   const { pipeline, responses } = api;
-  const text = readPathValue(exchange, route);
-  if (typeof text !== "string") return sendProblem(exchange, api, text);
+  const text = route.path.readValue(exchange);
+  if (text === undefined) return sendProblem(exchange, api, PATH_INVALID);
   exchange.wants = WANTS.subject | WANTS.network;
   const subject = pipeline.readSubject(text, exchange);
   if ("code" in subject) return sendProblem(exchange, api, subject);

@@ -5,7 +5,7 @@
 import { isReputationFlag, type ParameterRow } from "@inkling/contract";
 import { bitsOf } from "@inkling/engine";
 import { type Problem, problem } from "../http/problems.ts";
-import { decodeSegment } from "../http/request-target.ts";
+import { decodeSegment } from "../http/router.ts";
 import { PLAIN, WANTS } from "../lookup/pipeline.ts";
 
 /** The bits of `deny` start above the bits of WANTS. */

@@ -13,14 +13,7 @@
 import { edenGC } from "bun:jsc";
 import http from "node:http";
 import { within } from "@inkling/data";
-import {
-  hasEncodedSeparator,
-  isAsSent,
-  pathEnd,
-  pathPatterns,
-  patternOf,
-  targetOf,
-} from "./request-target.ts";
+import { hasEncodedSeparator, isAsSent, pathEnd, pathPatterns, patternOf, targetOf } from "./router.ts";
 import { type Listener, listenError } from "./start-error.ts";
 
 const MAX_HEADER_BYTES = 8 * 1024;
@@ -31,7 +24,7 @@ interface ListenOptions {
   readonly what: Listener;
   readonly hostname: string;
   readonly port: number;
-  /** @param isUnclear whether a proxy in front may have read another path (http/request-target.ts) */
+  /** @param isUnclear whether a proxy in front may have read another path (http/router.ts) */
   readonly fetch: (
     request: Request,
     server: Bun.Server<undefined>,

@@ -8,7 +8,7 @@ import { listen } from "../http/listener.ts";
 import { loadOnce } from "../http/load-once.ts";
 import { AdminProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { requestIds } from "../http/request-id.ts";
-import { pathEnd, targetOf } from "../http/request-target.ts";
+import { pathEnd, targetOf } from "../http/router.ts";
 import type { Bodies } from "../limits/memory.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import { verifyInThread } from "../releases/verify.ts";
