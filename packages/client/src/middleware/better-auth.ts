@@ -3,8 +3,8 @@
 //
 // better-auth is not imported, because it accepts any error named APIError.
 
-import { type HasAddress, headerFacts, requireProxies, type WithHeaders } from "./headers.ts";
 import { type Admitted, type Assessor, gate, type ProtectOptions, type Refusal } from "./protect.ts";
+import { fetchFacts, type HasAddress, requireProxies, type WithHeaders } from "./request-facts.ts";
 
 export type PluginOptions = Omit<
   ProtectOptions<WithHeaders, [user: NewUser]>,
@@ -57,11 +57,11 @@ class SignUpRefused extends Error {
 export function inklingPlugin(client: Assessor, options: PluginOptions) {
   const { onDecision, ...rest } = options;
   requireProxies(rest);
-  const ask = gate<WithHeaders, [NewUser]>(client, rest, headerFacts);
+  const ask = gate<WithHeaders, [NewUser]>(client, rest);
   const before = async (user: NewUser, context: Context): Promise<void> => {
     if (context === null || context === undefined || context.path?.startsWith(OPERATORS)) return;
     const headers = context.headers ?? new Headers();
-    const found = await ask({ headers }, headers.get("user-agent"), user, [user]);
+    const found = await ask({ headers }, fetchFacts({ headers }), user, [user]);
     if ("refusal" in found) throw new SignUpRefused(found.refusal);
     await onDecision?.(found.admitted, user);
   };

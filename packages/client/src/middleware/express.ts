@@ -2,7 +2,10 @@
 // res, next).
 
 import { type Admitted, type Assessor, gate, type ProtectOptions } from "./protect.ts";
+import { type NodeRequest, nodeFacts } from "./request-facts.ts";
 import { type Visitor, type VisitorLookups, type VisitorOptions, visitors } from "./visitor.ts";
+
+export type { NodeRequest } from "./request-facts.ts";
 
 declare global {
   namespace Express {
@@ -15,20 +18,14 @@ declare global {
   }
 }
 
-/** The parts of node:http's request that are read. */
-export interface NodeRequest {
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly socket: { readonly remoteAddress?: string | undefined };
-}
-
 /**
  * `app.use(visitor(inkling, { trustProxy: 1 }))`. Express's own `trust proxy` setting is not used.
  * @throws TypeError if an option is invalid
  */
 export function visitor<R extends NodeRequest>(client: VisitorLookups, options: VisitorOptions<R> = {}) {
-  const visitorOf = visitors(client, options, nodeFacts);
+  const visitorOf = visitors(client, options);
   return (request: R, _response: unknown, next: () => void): void => {
-    (request as R & { visitor: Visitor }).visitor = visitorOf(request);
+    (request as R & { visitor: Visitor }).visitor = visitorOf(request, nodeFacts(request));
     next();
   };
 }
@@ -51,10 +48,10 @@ export function protect<R extends NodeRequest, S extends ExpressResponse>(
   client: Assessor,
   options: ProtectOptions<R, [request: R, response: S]> = {},
 ) {
-  const ask = gate<R, [R, S]>(client, options, nodeFacts);
+  const ask = gate<R, [R, S]>(client, options);
   return (request: R, response: S, next: (error?: unknown) => void): void => {
-    const { body, headers } = request as NodeRequest & { readonly body?: unknown };
-    ask(request, headers["user-agent"] as string | undefined, body, [request, response]).then((found) => {
+    const { body } = request as { readonly body?: unknown };
+    ask(request, nodeFacts(request), body, [request, response]).then((found) => {
       if ("refusal" in found) {
         if (found.answer === undefined) response.status(found.refusal.status).json(found.refusal.body);
         return;
@@ -63,8 +60,4 @@ export function protect<R extends NodeRequest, S extends ExpressResponse>(
       next();
     }, next);
   };
-}
-
-export function nodeFacts({ headers, socket }: NodeRequest) {
-  return { peer: socket.remoteAddress, forwardedFor: headers["x-forwarded-for"] };
 }

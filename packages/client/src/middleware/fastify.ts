@@ -2,8 +2,8 @@
 
 /// <reference types="fastify" preserve="true" />
 
-import { type NodeRequest, nodeFacts } from "./express.ts";
 import { type Admitted, type Assessor, gate, type ProtectOptions } from "./protect.ts";
+import { type NodeRequest, nodeFacts } from "./request-facts.ts";
 import { type Visitor, type VisitorLookups, type VisitorOptions, visitors } from "./visitor.ts";
 
 declare module "fastify" {
@@ -40,12 +40,15 @@ export interface Pluggable {
  * @throws TypeError if an option is invalid
  */
 export function visitor(client: VisitorLookups, options: VisitorOptions<FastifyLikeRequest> = {}) {
-  const visitorOf = visitors(client, options, ({ raw }) => nodeFacts(raw));
+  const visitorOf = visitors(client, options);
   const plugin = (application: Pluggable, _options: unknown, done: () => void): void => {
     const app = application as Hooks;
     app.decorateRequest("visitor");
     app.addHook("onRequest", (request, _reply, next) => {
-      (request as FastifyLikeRequest & { visitor: Visitor }).visitor = visitorOf(request);
+      (request as FastifyLikeRequest & { visitor: Visitor }).visitor = visitorOf(
+        request,
+        nodeFacts(request.raw),
+      );
       next();
     });
     done();
@@ -69,10 +72,10 @@ export function protect(
   client: Assessor,
   options: ProtectOptions<FastifyLikeRequest, [request: FastifyLikeRequest, reply: FastifyLikeReply]> = {},
 ) {
-  const ask = gate(client, options, ({ raw }: FastifyLikeRequest) => nodeFacts(raw));
+  const ask = gate(client, options);
   return async (request: FastifyLikeRequest, reply: FastifyLikeReply): Promise<unknown> => {
-    const { raw, body } = request as FastifyLikeRequest & { readonly body?: unknown };
-    const found = await ask(request, raw.headers["user-agent"] as string | undefined, body, [request, reply]);
+    const { body } = request as { readonly body?: unknown };
+    const found = await ask(request, nodeFacts(request.raw), body, [request, reply]);
     if ("refusal" in found) {
       if (found.answer === undefined) reply.code(found.refusal.status).send(found.refusal.body);
       return reply; // so that the handler does not run

@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
+import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, test } from "node:test";
 import express from "express";
@@ -13,7 +14,9 @@ import { fakeVisitors } from "../../test/fake-visitors.ts";
 import { InklingError } from "../errors.ts";
 import { visitor as expressVisitor } from "./express.ts";
 import { visitor as fastifyVisitor } from "./fastify.ts";
+import { visitor as fetchVisitor } from "./fetch.ts";
 import { visitor as honoVisitor } from "./hono.ts";
+import { type KoaLikeContext, visitor as koaVisitor, type State } from "./koa.ts";
 import { visitor as nextVisitor, withVisitor } from "./next.ts";
 
 /** 192.0.2.6 is a Tor exit. The test's own address has no flags. */
@@ -94,6 +97,37 @@ describe("Fastify", () => {
       assert.deepEqual(await visitorSeen(await app.listen({ port: 0, host: "127.0.0.1" }), TOR), seen);
     });
   }
+});
+
+describe("Koa", () => {
+  for (const [name, trustProxy, seen] of [
+    ["behind a proxy", 1, AS_TOR],
+    ["without one a forged header is nothing", 0, AS_PEER],
+  ] as const) {
+    test(name, async () => {
+      const app = new (createRequire(import.meta.url)("koa"))({ proxy: true }); // its own setting must have no effect
+      app.use(koaVisitor(client, { trustProxy }));
+      app.use(async (ctx: KoaLikeContext & { state: State }) => {
+        const { visitor } = ctx.state;
+        const reputation = await visitor.reputation();
+        assert.ok("is_tor_exit" in reputation);
+        ctx.body = { address: visitor.address, is_tor_exit: reputation.is_tor_exit };
+      });
+      assert.deepEqual(await visitorSeen(await listen(createServer(app.callback())), TOR), seen);
+    });
+  }
+});
+
+test("a Request, with what Bun and Deno pass beside it", () => {
+  const request = new Request("http://example.com/", { headers: TOR });
+  const bun = { requestIP: () => ({ address: "127.0.0.1" }) };
+  for (const [options, server, address] of [
+    [{ trustProxy: 1 }, bun, "192.0.2.6"],
+    [{}, bun, "127.0.0.1"],
+    [{}, { remoteAddr: { hostname: "127.0.0.1" } }, "127.0.0.1"],
+    [{}, undefined, undefined],
+  ] as const)
+    assert.equal(fetchVisitor(client, options)(request, server).address, address);
 });
 
 describe("Hono", () => {

@@ -7,7 +7,8 @@
 /// <reference types="hono" preserve="true" />
 
 import { type Admitted, type Assessor, gate, type ProtectOptions } from "./protect.ts";
-import { readBody, respond, type WithBody } from "./request-body.ts";
+import { type BodyOptions, bodyReader, type Form, respond, type WithBody } from "./request-body.ts";
+import { fetchFacts } from "./request-facts.ts";
 import { type Visitor, type VisitorLookups, type VisitorOptions, visitors } from "./visitor.ts";
 
 declare module "hono" {
@@ -26,28 +27,21 @@ export interface HonoLikeContext {
   set(name: "visitor", value: Visitor): void;
 }
 
-/** The connection that servers pass to Hono. */
-interface Connection {
-  readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } };
-  readonly requestIP?: (request: Request) => { readonly address: string } | null;
-  readonly remoteAddr?: { readonly hostname?: string };
-}
-
 /**
  * `app.use(visitor(inkling, { trustProxy: 1 }))`
  * @throws TypeError if an option is invalid
  */
 export function visitor<C extends HonoLikeContext>(client: VisitorLookups, options: VisitorOptions<C> = {}) {
-  const visitorOf = visitors(client, options, (c: C) => factsOf(c));
+  const visitorOf = visitors(client, options);
   return async (c: C, next: () => Promise<void>): Promise<void> => {
-    c.set("visitor", visitorOf(c));
+    c.set("visitor", visitorOf(c, fetchFacts(c.req.raw, c.env)));
     await next();
   };
 }
 
 /** The parts of Hono's context that a decision reads. */
 export interface HonoLikeForm extends Omit<HonoLikeContext, "set"> {
-  readonly req: HonoLikeContext["req"] & WithBody<FormData> & { bodyCache: object };
+  readonly req: HonoLikeContext["req"] & WithBody & { bodyCache: object };
   set(name: "decision", value: Admitted): void;
 }
 
@@ -59,14 +53,15 @@ export interface HonoLikeForm extends Omit<HonoLikeContext, "set"> {
  */
 export function protect<C extends HonoLikeForm>(
   client: Assessor,
-  options: ProtectOptions<C, [context: C], Response> = {},
+  { maxBodyBytes, ...options }: ProtectOptions<C, [context: C], Response> & BodyOptions = {},
 ) {
-  const ask = gate<C, [C], Response>(client, options, factsOf);
+  const readBody = bodyReader(maxBodyBytes);
+  const ask = gate<C, [C], Response>(client, options);
   return async (c: C, next: () => Promise<void>): Promise<Response | undefined> => {
-    const read = options.email === null ? undefined : await readBody(c.req, c.req.header("content-type"));
+    const read = options.email === null ? undefined : await readBody(c.req.raw, c.req);
     if (read !== undefined && "refusal" in read) return respond(read);
     if (read !== undefined) c.req.bodyCache = cacheOf(read);
-    const found = await ask(c, c.req.header("user-agent"), read?.value, [c]);
+    const found = await ask(c, fetchFacts(c.req.raw, c.env), read?.value, [c]);
     if ("refusal" in found) return respond(found);
     c.set("decision", found.admitted);
     await next();
@@ -78,7 +73,7 @@ export function protect<C extends HonoLikeForm>(
  * Returns what Hono derives every other reading from, beginning with the first member. In JSON, "&" is escaped, so that
  * nobody finds a form in it. A form has no text.
  */
-function cacheOf({ form, value }: { readonly form?: FormData; readonly value: unknown }): object {
+function cacheOf({ form, value }: { readonly form?: Form; readonly value: unknown }): object {
   if (form !== undefined)
     return {
       get text() {
@@ -88,21 +83,4 @@ function cacheOf({ form, value }: { readonly form?: FormData; readonly value: un
     };
   const text = value === undefined ? "" : JSON.stringify(value).replaceAll("&", "\\u0026");
   return { text: Promise.resolve(text) };
-}
-
-const factsOf = (c: Pick<HonoLikeContext, "req" | "env">) => ({
-  peer: peerOf(c),
-  forwardedFor: c.req.header("x-forwarded-for"),
-});
-
-function peerOf({ env, req }: Pick<HonoLikeContext, "req" | "env">): string | undefined {
-  if (typeof env !== "object" || env === null) return undefined;
-  const { incoming, remoteAddr } = env as Connection;
-  const server = ("server" in env ? env.server : env) as Connection;
-  return (
-    incoming?.socket?.remoteAddress ??
-    server?.requestIP?.(req.raw)?.address ??
-    remoteAddr?.hostname ??
-    undefined
-  );
 }

@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
+import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, mock, test } from "node:test";
 import express from "express";
@@ -14,9 +15,17 @@ import { Unavailable } from "../index.ts";
 import type { FakeInkling } from "../testing/index.ts";
 import { protect as protectExpress } from "./express.ts";
 import { protect as protectFastify } from "./fastify.ts";
+import { type FetchProtectOptions, protect as protectFetch } from "./fetch.ts";
 import { protect as protectHono } from "./hono.ts";
-import { type NextProtectOptions, protect as protectNext } from "./next.ts";
+import { type KoaLikeContext, protect as protectKoa, type State } from "./koa.ts";
+import { protect as protectNext } from "./next.ts";
 import { type Admitted, type Assessor, gate, type ProtectOptions } from "./protect.ts";
+
+const require = createRequire(import.meta.url);
+/** Without types: Express 4 has those of Express 5 here, because what the test calls is in both. */
+const express4: typeof express = require("express-4");
+const { bodyParser } = require("@koa/bodyparser");
+const Koa = require("koa");
 
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -50,9 +59,9 @@ interface Hooks {
   readonly insists: boolean;
 }
 type Start = (client: Assessor, hooks?: Hooks) => Promise<Send>;
-const FRAMEWORKS: Readonly<Record<string, Start>> = {
-  async Express(client, hooks) {
-    const app = express().use(express.json(), express.urlencoded({ extended: true }));
+function startExpress(framework: typeof express): Start {
+  return async (client, hooks) => {
+    const app = framework().use(framework.json(), framework.urlencoded({ extended: true }));
     const guarded =
       hooks === undefined
         ? protectExpress(client, { trustProxy: 1 })
@@ -60,6 +69,8 @@ const FRAMEWORKS: Readonly<Record<string, Start>> = {
             trustProxy: 1,
             onDenied: ({ action }, _request, response: express.Response) =>
               response.status(409).type("text").send(`denied ${action}`),
+            onChallenge: ({ action }, _request, response) =>
+              hooks.insists ? "admit" : response.status(409).type("text").send(`denied ${action}`),
             onInvalid: ({ error }, _request, response) =>
               hooks.insists ? "admit" : response.status(409).type("text").send(error),
           });
@@ -68,7 +79,11 @@ const FRAMEWORKS: Readonly<Record<string, Start>> = {
     });
     const url = await listen(createServer(app));
     return (...values) => fetch(url, sent(...values));
-  },
+  };
+}
+const FRAMEWORKS: Readonly<Record<string, Start>> = {
+  Express: startExpress(express),
+  "Express 4": startExpress(express4),
   async Fastify(client, hooks) {
     const app = fastify();
     closing.push(() => app.close());
@@ -85,6 +100,8 @@ const FRAMEWORKS: Readonly<Record<string, Start>> = {
       trustProxy: 1,
       ...(hooks !== undefined && {
         onDenied: ({ action }, _request, reply) => reply.code(409).send(`denied ${action}`),
+        onChallenge: ({ action }, _request, reply) =>
+          hooks.insists ? "admit" : reply.code(409).send(`denied ${action}`),
         onInvalid: ({ error }, _request, reply) => (hooks.insists ? "admit" : reply.code(409).send(error)),
       }),
     });
@@ -100,6 +117,7 @@ const FRAMEWORKS: Readonly<Record<string, Start>> = {
       trustProxy: 1,
       ...(hooks !== undefined && {
         onDenied: ({ action }, c) => c.text(`denied ${action}`, 409),
+        onChallenge: ({ action }, c) => (hooks.insists ? "admit" : c.text(`denied ${action}`, 409)),
         onInvalid: ({ error }, c) => (hooks.insists ? "admit" : c.text(error, 409)),
       }),
     } satisfies Parameters<typeof protectHono<Context>>[1]);
@@ -110,24 +128,53 @@ const FRAMEWORKS: Readonly<Record<string, Start>> = {
     });
     return async (...values) => app.fetch(new Request("http://example.com/", sent(...values)));
   },
-  async "Next.js"(client, hooks) {
-    const options: NextProtectOptions<Request> = {
+  async Koa(client, hooks) {
+    const app = new Koa({ proxy: true }); // its own setting must have no effect
+    app.silent = true;
+    const options: ProtectOptions<KoaLikeContext, [KoaLikeContext]> = {
       trustProxy: 1,
       ...(hooks !== undefined && {
-        onDenied: ({ action }) => new Response(`denied ${action}`, { status: 409 }),
-        onInvalid: ({ error }) => (hooks.insists ? "admit" : new Response(error, { status: 409 })),
+        onDenied: ({ action }, ctx) => Object.assign(ctx, { status: 409, body: `denied ${action}` }),
+        onChallenge: ({ action }, ctx) =>
+          hooks.insists ? "admit" : Object.assign(ctx, { status: 409, body: `denied ${action}` }),
+        onInvalid: ({ error }, ctx) =>
+          hooks.insists ? "admit" : Object.assign(ctx, { status: 409, body: error }),
       }),
     };
-    const handler = protectNext(client, options, async (request) => {
-      const isJson = request.headers.get("content-type") === "application/json";
-      const email = isJson
-        ? ((await request.json()) as { email: string }).email
-        : (await request.formData()).get("email");
-      return Response.json(seen(request.decision, email));
+    app.use(bodyParser()).use(protectKoa(client, options));
+    app.use((ctx: KoaLikeContext & { state: State; request: { body: { email: string } } }) => {
+      ctx.body = seen(ctx.state.decision, ctx.request.body.email);
     });
-    return (...values) => handler(new Request("http://example.com/", sent(...values)));
+    const url = await listen(createServer(app.callback()));
+    return (...values) => fetch(url, sent(...values));
   },
+  "Next.js": (client, hooks) => startFetch(client, hooks, protectNext),
+  Request: (client, hooks) => startFetch(client, hooks, protectFetch),
 };
+
+async function startFetch(
+  client: Assessor,
+  hooks: Hooks | undefined,
+  protect: typeof protectNext,
+): Promise<Send> {
+  const options: FetchProtectOptions<Request> & { trustProxy: number } = {
+    trustProxy: 1,
+    ...(hooks !== undefined && {
+      onDenied: ({ action }) => new Response(`denied ${action}`, { status: 409 }),
+      onChallenge: ({ action }) =>
+        hooks.insists ? "admit" : new Response(`denied ${action}`, { status: 409 }),
+      onInvalid: ({ error }) => (hooks.insists ? "admit" : new Response(error, { status: 409 })),
+    }),
+  };
+  const handler = protect(client, options, async (request) => {
+    const isJson = request.headers.get("content-type") === "application/json";
+    const email = isJson
+      ? ((await request.json()) as { email: string }).email
+      : (await request.formData()).get("email");
+    return Response.json(seen(request.decision, email));
+  });
+  return (...values) => handler(new Request("http://example.com/", sent(...values)));
+}
 
 const FORM = "application/x-www-form-urlencoded";
 const JANE = "jane@example.com";
@@ -209,6 +256,28 @@ for (const [framework, start] of Object.entries(FRAMEWORKS)) {
       assert.deepEqual([answered.status, await answered.text()], [409, "Did you mean jane@gmail.com?"]);
     });
 
+    test("a hook answers a challenge, or admits who has passed it", async () => {
+      const client = fakeVisitors();
+      const asked = await (await start(client, { insists: false }))({ email: JANE }, "192.0.2.6");
+      assert.deepEqual([asked.status, await asked.text()], [409, "denied challenge"]);
+      const passed = await (await start(client, { insists: true }))({ email: JANE }, "192.0.2.6");
+      assert.deepEqual([passed.status, await passed.json()], [200, { decision: "challenge", email: JANE }]);
+    });
+
+    test("a body that is too large, or of a type that nobody reads, reaches neither Inkling nor the handler", async () => {
+      const assess = mock.fn(async () => assert.fail("assessed"));
+      mock.method(console, "error", () => {}); // the frameworks print errors
+      const send = await start({ onUnavailable: "throw", assess });
+      const { status } = await send({ email: JANE, note: "x".repeat(2 ** 21) }, "192.0.2.1");
+      assert.equal(status, 413);
+      for (const type of ["text/plain", "application/xml", "application/jsonx"]) {
+        const refused = await send({ email: JANE }, "192.0.2.1", type);
+        assert.ok([415, 422].includes(refused.status), String(refused.status));
+      }
+      assert.equal(assess.mock.callCount(), 0);
+      mock.restoreAll();
+    });
+
     test("a form, and its handler can read it", async () => {
       const send = await start(fakeVisitors());
       const response = await send("email=jane%40example.com&plan=free", "192.0.2.1", FORM);
@@ -224,7 +293,7 @@ for (const [framework, start] of Object.entries(FRAMEWORKS)) {
       const send = await start(client);
       const status = await send({ email: JANE }, "192.0.2.1").then(
         (response) => response.status,
-        (error) => error.code, // Next.js passes errors on
+        (error) => error.code, // passed on to Next.js and other servers
       );
       assert.ok(status === 500 || status === "SCOPE_REQUIRED", String(status));
       mock.restoreAll();
@@ -330,12 +399,71 @@ describe("the handler reads the email address that was assessed", () => {
       });
 });
 
+describe("a fetch-style body", () => {
+  const guarded = (options: FetchProtectOptions<Request>, handler = () => new Response("welcome")) =>
+    protectFetch(fakeVisitors(), { address: () => "192.0.2.1", ...options }, handler);
+  const stream = (parts: number, of = 1_000) => {
+    let sent = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (sent++ === parts) controller.close();
+        else controller.enqueue(new TextEncoder().encode(sent === 1 ? '{"email":"' : " ".repeat(of)));
+      },
+    });
+    const headers = { "Content-Type": "application/json" };
+    const request = new Request("http://example.com/", {
+      method: "POST",
+      headers,
+      body,
+      duplex: "half",
+    } as object);
+    return { request, read: () => sent };
+  };
+  test("of unknown length is read only up to the limit", async () => {
+    const { request, read } = stream(1_000_000);
+    assert.equal((await guarded({ maxBodyBytes: 20_000 })(request)).status, 413);
+    assert.ok(read() < 40, String(read()));
+  });
+  test("may have another limit", async () => {
+    const body = { email: JANE, note: "x".repeat(2 ** 21) };
+    const large = () => new Request("http://example.com/", sent(body, "192.0.2.1"));
+    assert.equal((await guarded({})(large())).status, 413);
+    assert.equal((await guarded({ maxBodyBytes: 2 ** 22 })(large())).status, 200);
+    assert.throws(() => guarded({ maxBodyBytes: 0 }), /maxBodyBytes must be/);
+  });
+  test("that the application has read before is read from it, in Hono", async () => {
+    const app = new Hono();
+    app.use(async (c, next) => {
+      await c.req.json();
+      await next();
+    });
+    app.post("/", protectHono(fakeVisitors(), { trustProxy: 1 }), async (c) => c.json(await c.req.json()));
+    const response = await app.fetch(new Request("http://example.com/", sent({ email: JANE }, "192.0.2.1")));
+    assert.deepEqual([response.status, await response.json()], [200, { email: JANE }]);
+  });
+  test("comes from the address of the connection, which the server passes beside the request", async () => {
+    const ips: unknown[] = [];
+    const client: Assessor = {
+      onUnavailable: "throw",
+      assess(input) {
+        ips.push(input.ip);
+        return fakeVisitors().assess({ event: "sign_up", ip: "192.0.2.1" });
+      },
+    };
+    const handler = protectFetch(client, {}, (_request, _server: object) => new Response("welcome"));
+    for (const server of [
+      { requestIP: () => ({ address: "192.0.2.6" }) },
+      { remoteAddr: { hostname: "192.0.2.7" } },
+    ])
+      await handler(new Request("http://example.com/", sent({ email: JANE }, "198.51.100.1")), server);
+    assert.deepEqual(ips, ["192.0.2.6", "192.0.2.7"]);
+  });
+});
+
 describe("a gate", () => {
   const visitor = { peer: "192.0.2.1", forwardedFor: undefined };
-  const guarded = <P extends OnUnavailable>(
-    client: FakeInkling<P>,
-    options: ProtectOptions<typeof visitor> = {},
-  ) => gate(client, options, (it: typeof visitor) => it);
+  const guarded = <P extends OnUnavailable>(client: FakeInkling<P>, options: ProtectOptions<object> = {}) =>
+    gate(client, options);
 
   const rows: [onUnavailable: OnUnavailable, code: "TIMED_OUT" | "RATE_LIMITED", status: number | "allow"][] =
     [
@@ -352,8 +480,8 @@ describe("a gate", () => {
       client.server.fail(code);
       const told: string[] = [];
       const found = await guarded(client, { onUndecided: ({ error }) => told.push(error.code) })(
+        {},
         visitor,
-        "curl/8",
         { email: JANE },
         [],
       );
@@ -377,7 +505,7 @@ describe("a gate", () => {
     ] as const) {
       if (failure !== undefined) client.server.fail(failure);
       else client.server.recover();
-      for (const from of [probe, visitor, visitor]) await shared(from, null, { email: JANE }, []);
+      for (const from of [probe, visitor, visitor]) await shared({}, from, { email: JANE }, []);
     }
     const texts = warn.mock.calls.map(({ arguments: [text] }) => String(text));
     assert.deepEqual(
@@ -389,8 +517,8 @@ describe("a gate", () => {
 
   test("a private address is refused by a client that denies", async () => {
     const found = await guarded(fakeVisitors({ onUnavailable: "deny" }), { onUndecided: () => {} })(
+      {},
       { peer: "10.0.0.1", forwardedFor: undefined },
-      null,
       { email: JANE },
       [],
     );
@@ -406,15 +534,15 @@ describe("a gate", () => {
         return fakeVisitors().assess({ event: "login", ip: "192.0.2.1" });
       },
     };
-    const ask = gate(
-      client,
-      { event: "login", email: "mail", more: () => ({ ref: "user-81", expected_country: "DE" }) },
-      (it: typeof visitor) => it,
-    );
-    await ask(visitor, "x".repeat(3_000), { mail: JANE }, []);
+    const ask = gate(client, {
+      event: "login",
+      email: "mail",
+      more: async () => ({ ref: "user-81", expected_country: "DE" }),
+    });
+    await ask({}, { ...visitor, userAgent: "x".repeat(3_000) }, { mail: JANE }, []);
     const known = { ref: "user-81", expected_country: "DE", event: "login", ip: "192.0.2.1", email: JANE };
     assert.deepEqual(inputs, [{ ...known, user_agent: "x".repeat(2_048) }]);
-    await gate(client, { email: null }, (it: typeof visitor) => it)(visitor, undefined, undefined, []);
+    await gate(client, { email: null })({}, visitor, undefined, []);
     assert.deepEqual(inputs[1], { event: "sign_up", ip: "192.0.2.1" });
   });
 

@@ -9,7 +9,8 @@ import type { DecisionResult } from "../assess.ts";
 import type { DecisionInput } from "../generated.ts";
 import { refuseUnknown, wrong } from "../options.ts";
 import { type OnUnavailable, settle, Unavailable } from "../unavailable.ts";
-import { type AddressOptions, addressFinder, addressUnknown, type RequestFacts } from "./visitor.ts";
+import type { RequestFacts } from "./request-facts.ts";
+import { type AddressOptions, addressFinder, addressUnknown } from "./visitor.ts";
 
 /** What a handler receives: a decision that is not "deny", or the reason why there is none. */
 export type Admitted = DecisionResult | Unavailable;
@@ -30,6 +31,8 @@ export interface InvalidEmail {
   readonly error: string;
 }
 
+export type MoreFacts = Pick<DecisionInput, "ref" | "expected_country" | "previous" | "facts">;
+
 /**
  * @typeParam R the framework's request
  * @typeParam C what the framework passes to a handler
@@ -43,14 +46,17 @@ export interface ProtectOptions<R, C extends readonly unknown[] = [], A = unknow
    * address is assessed.
    */
   readonly email?: string | null;
-  /** More facts about the visitor: `ref`, `expected_country`, `previous`, `facts`. */
-  readonly more?: (
-    request: R,
-  ) => Pick<DecisionInput, "ref" | "expected_country" | "previous" | "facts"> | undefined;
+  /** More facts about the visitor. May check a CAPTCHA's token first, and send the result in `facts`. */
+  readonly more?: (request: R) => MoreFacts | undefined | Promise<MoreFacts | undefined>;
   /** The message that a denied visitor reads. */
   readonly message?: string;
   /** Answers a denied visitor instead of the 403 response. The handler does not run. */
   onDenied?(decision: DecisionResult, ...context: C): A | Promise<A>;
+  /**
+   * Answers a challenged visitor, for example with a CAPTCHA, and the handler does not run. Return "admit" if the visitor
+   * has passed the challenge. Without this hook, challenged visitors reach the handler.
+   */
+  onChallenge?(decision: DecisionResult, ...context: C): A | "admit" | Promise<A | "admit">;
   /**
    * Answers a visitor whose email address is invalid or looks like a typo, instead of the 422 response. Return "admit"
    * if the visitor insists: the decision then applies, which still denies an address that cannot receive mail.
@@ -72,6 +78,7 @@ const PROTECT_OPTIONS: Readonly<Record<keyof ProtectOptions<unknown>, true>> = {
   more: true,
   message: true,
   onDenied: true,
+  onChallenge: true,
   onInvalid: true,
   onUndecided: true,
 };
@@ -85,7 +92,7 @@ const MAX_USER_AGENT = 2_048;
 
 /** The response that a visitor gets instead of the handler's. */
 export interface Refusal {
-  readonly status: 403 | 415 | 422 | 503;
+  readonly status: 403 | 413 | 415 | 422 | 503;
   readonly body: { readonly error: string; readonly did_you_mean?: string; readonly decision?: string };
 }
 
@@ -103,7 +110,7 @@ export type Protected<A = unknown> = { readonly admitted: Admitted } | Refused<A
  */
 export type Gate<R, C extends readonly unknown[] = [], A = unknown> = (
   request: R,
-  userAgent: string | null | undefined,
+  facts: RequestFacts,
   body: unknown,
   context: C,
 ) => Promise<Protected<A>>;
@@ -115,15 +122,14 @@ export type Gate<R, C extends readonly unknown[] = [], A = unknown> = (
 export function gate<R, C extends readonly unknown[] = [], A = unknown>(
   client: Assessor,
   options: ProtectOptions<R, C, A>,
-  factsOf: (request: R) => RequestFacts,
 ): Gate<R, C, A> {
   refuseUnknown(options, PROTECT_OPTIONS, "of protect()");
   const { event = "sign_up", email: member = "email", message = MESSAGE, more, onUndecided } = options;
-  const { onDenied, onInvalid } = options;
+  const { onDenied, onChallenge, onInvalid } = options;
   if (typeof event !== "string") throw wrong("event", "must be a string, such as sign_up");
   if (member !== null && typeof member !== "string")
     throw wrong("email", "must be the name of a member of the body, or null");
-  const addressOf = addressFinder(options, factsOf);
+  const addressOf = addressFinder(options);
   const warned = new Set<string>();
   let hasJudgedByEmail = false;
   /** @returns undefined if the application admits the visitor */
@@ -138,13 +144,14 @@ export function gate<R, C extends readonly unknown[] = [], A = unknown>(
     const value = await onInvalid(invalid, ...context);
     return value === "admit" ? undefined : { refusal, answer: { value } };
   };
-  return async (request, userAgent, body, context) => {
+  return async (request, facts, body, context) => {
     const email = member === null ? undefined : emailIn(body, member);
     if (email === null)
       return (await refuseEmail({ error: CHECK_EMAIL }, undefined, context)) ?? refused(422, CHECK_EMAIL);
-    const ip = addressOf(request);
+    const ip = addressOf(request, facts);
+    const { userAgent } = facts;
     const visitor = {
-      ...more?.(request),
+      ...(await more?.(request)),
       event,
       ...(email !== undefined && { email }),
       ...(userAgent && { user_agent: userAgent.slice(0, MAX_USER_AGENT) }),
@@ -174,8 +181,12 @@ export function gate<R, C extends readonly unknown[] = [], A = unknown>(
       const found = await refuseEmail(optional({ email, did_you_mean, error }), decision.id, context);
       if (found !== undefined) return found;
     }
-    if (decision.action !== "deny") return { admitted: decision };
+    if (decision.action === "allow") return { admitted: decision };
     const refusal = refused(403, message, decision.id);
+    if (decision.action === "challenge") {
+      const value = onChallenge === undefined ? "admit" : await onChallenge(decision, ...context);
+      return value === "admit" ? { admitted: decision } : { ...refusal, answer: { value } };
+    }
     return onDenied === undefined
       ? refusal
       : { ...refusal, answer: { value: await onDenied(decision, ...context) } };

@@ -4,7 +4,8 @@ import { CLEAN } from "../../test/fake-server.ts";
 import { fakeVisitors } from "../../test/fake-visitors.ts";
 import { type WithData, withData } from "../data-state.ts";
 import { denies, InklingError, Unavailable } from "../index.ts";
-import { type RequestFacts, type VisitorLookups, type VisitorOptions, visitors } from "./visitor.ts";
+import type { RequestFacts } from "./request-facts.ts";
+import { type VisitorLookups, type VisitorOptions, visitors } from "./visitor.ts";
 
 const COMPLETE = { missing: [], incomplete: [], ageHours: {}, version: "r1" };
 
@@ -32,8 +33,10 @@ const facts = (peer: string | undefined, forwardedFor?: string | string[]): Requ
   peer,
   forwardedFor,
 });
-const make = (client: VisitorLookups, options: VisitorOptions<RequestFacts> = {}) =>
-  visitors<RequestFacts>(client, options, (request) => request);
+const make = (client: VisitorLookups, options: VisitorOptions<RequestFacts> = {}) => {
+  const visitorOf = visitors(client, options);
+  return (request: RequestFacts) => visitorOf(request, request);
+};
 
 describe("a visitor", () => {
   test("is looked up on first use, and once", async () => {

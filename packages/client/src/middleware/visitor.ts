@@ -6,6 +6,7 @@ import type { LookupOptions, LookupResult } from "../lookups.ts";
 import { refuseUnknown, wrong } from "../options.ts";
 import { type OnUnavailable, settle, type Unavailable } from "../unavailable.ts";
 import { callerAddress, isLoopback, type ReadTrust, readTrust, type TrustProxy } from "./caller-address.ts";
+import type { RequestFacts } from "./request-facts.ts";
 
 /** The sender of a request. With `onUnavailable: "throw"`, no lookup returns `Unavailable`. */
 export interface Visitor {
@@ -60,22 +61,15 @@ const VISITOR_OPTIONS: Readonly<Record<keyof VisitorOptions<unknown>, true>> = {
   eager: true,
 };
 
-/** What a framework provides about a request. */
-export interface RequestFacts {
-  readonly peer: string | undefined;
-  readonly forwardedFor: string | readonly string[] | null | undefined;
-}
-
 /** Returns a function that creates the visitor of each request. */
 export function visitors<R>(
   client: VisitorLookups,
   options: VisitorOptions<R>,
-  factsOf: (request: R) => RequestFacts,
-): (request: R) => Visitor {
+): (request: R, facts: RequestFacts) => Visitor {
   refuseUnknown(options, VISITOR_OPTIONS, "of visitor()");
-  const addressOf = addressFinder(options, factsOf);
-  return (request) => {
-    const visitor = new RequestVisitor(client, addressOf(request));
+  const addressOf = addressFinder(options);
+  return (request, facts) => {
+    const visitor = new RequestVisitor(client, addressOf(request, facts));
     if (options.eager === true) visitor.begin();
     return visitor;
   };
@@ -86,19 +80,17 @@ export function visitors<R>(
  * address is unknown.
  * @throws TypeError if an option is invalid
  */
-export function addressFinder<R>(
-  { trustProxy = 0, address: readAddress, loopback }: AddressOptions<R>,
-  factsOf: (request: R) => RequestFacts,
-): (request: R) => string | undefined {
+export function addressFinder<R>({
+  trustProxy = 0,
+  address: readAddress,
+  loopback,
+}: AddressOptions<R>): (request: R, facts: RequestFacts) => string | undefined {
   const trust = readTrust(trustProxy);
   if (loopback !== undefined && parseIp(loopback) === undefined)
     throw wrong("loopback", "must be an IP address");
-  const found =
-    readAddress !== undefined
-      ? (request: R) => callerAddress(readAddress(request), undefined, 0)
-      : (request: R) => fromFacts(factsOf(request), trust);
-  return (request) => {
-    const address = found(request);
+  return (request, facts) => {
+    const address =
+      readAddress !== undefined ? callerAddress(readAddress(request), undefined, 0) : fromFacts(facts, trust);
     return address !== undefined && loopback !== undefined && isLoopback(address) ? loopback : address;
   };
 }
