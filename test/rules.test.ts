@@ -246,7 +246,7 @@ describe("package.json", () => {
     for (const path of ["package.json", ...packages.map((name) => `packages/${name}/package.json`)]) {
       const { dependencies, devDependencies } = manifest(path);
       for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
-        expect(`${name} ${version}`).toMatch(/ \d+\.\d+\.\d+(-[\w.]+)?$/);
+        expect(`${name} ${version}`).toMatch(/ (npm:[\w-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/);
         expect(`${name} ${seen.get(name) ?? version}`).toBe(`${name} ${version}`);
         seen.set(name, version);
       }

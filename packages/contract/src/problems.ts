@@ -268,7 +268,6 @@ export const CLIENT_PROBLEMS = {
   },
   ADDRESS_UNKNOWN: {
     hint: "this runtime does not provide the visitor's address, or a proxy sent a value that is not an address: set `address`",
-    isPython: false,
   },
   CLOSED: {
     hint: "`close()` was called: create a new instance for further lookups",

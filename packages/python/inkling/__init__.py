@@ -4,6 +4,7 @@ It offers IP geolocation, IP reputation, disposable-email detection, and decisio
 """
 
 from ._address import visitor_address
+from ._aio import AsyncInkling
 from ._batch import BatchAnswer, BatchError, BatchResult
 from ._client import Inkling
 from ._data import DataState
@@ -20,8 +21,11 @@ from ._generated import (
     Reputation,
     ShadowRule,
 )
+from ._protect import Admitted, InvalidEmail
 
 __all__ = [
+    "Admitted",
+    "AsyncInkling",
     "CLIENT_CODES",
     "SERVER_CODES",
     "Decision",
@@ -34,6 +38,7 @@ __all__ = [
     "Geolocation",
     "Inkling",
     "InklingError",
+    "InvalidEmail",
     "Network",
     "Reason",
     "Reputation",

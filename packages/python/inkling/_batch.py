@@ -13,11 +13,10 @@ import time
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from http.client import HTTPResponse
 from itertools import islice
 from typing import Any, Deque, Generic, Iterable, Iterator, List, Literal, Optional, Sequence, Tuple, TypeVar, Union
 
-from ._data import DataState
+from ._data import DataState, Response
 from ._errors import InklingError, is_problem, problem_error
 from ._generated import ANSWERS
 from ._transport import Request, Transport, parse_json, pause_before
@@ -68,6 +67,11 @@ class Batch:
     concurrency: int
 
     def results(self, values: Iterable[str]) -> Iterator[BatchResult[Any]]:
+        for group in self.groups(values):
+            yield from group
+
+    def groups(self, values: Iterable[str]) -> Iterator[List[BatchResult[Any]]]:
+        """Yields the results of one request at a time."""
         source = iter(values)
         groups: Deque["Future[Tuple[List[BatchResult[Any]], Optional[InklingError]]]"] = deque()
         stop = threading.Event()
@@ -89,7 +93,8 @@ class Batch:
                 if not groups:
                     break
                 results, error_of_group = groups.popleft().result()
-                yield from results
+                if results:
+                    yield results
                 if error_of_group is not None:
                     raise error_of_group
             if failure is not None:
@@ -128,7 +133,7 @@ class Batch:
         return results, None
 
     def _read(
-        self, response: HTTPResponse, values: List[str], results: List[BatchResult[Any]], last: List[float]
+        self, response: Response, values: List[str], results: List[BatchResult[Any]], last: List[float]
     ) -> None:
         data = DataState.read(response.headers)
         require_data(self.required, data, response)
@@ -182,7 +187,7 @@ def read_answer(lookup: str, value: Any, data: DataState) -> Any:
         return None
 
 
-def require_data(required: Sequence[str], data: DataState, response: Optional[HTTPResponse]) -> None:
+def require_data(required: Sequence[str], data: DataState, response: Optional[Response]) -> None:
     if not data.lacks(required):
         return
     lacking = ", ".join(data.lacking(required))

@@ -3,9 +3,9 @@ from __future__ import annotations
 import re
 import time
 from collections import OrderedDict
-from typing import Any, Mapping, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
-from ._data import DataState
+from ._data import DataState, Headers
 
 
 class Stored(NamedTuple):
@@ -31,7 +31,7 @@ class Cache:
             self._entries[path] = entry  # the newest entry is last
         return entry
 
-    def store(self, path: str, value: Any, data: DataState, headers: Mapping[str, str]) -> None:
+    def store(self, path: str, value: Any, data: DataState, headers: Headers) -> None:
         self._entries.pop(path, None)
         control = [part.strip() for part in (headers.get("Cache-Control") or "").lower().split(",")]
         if self._most == 0 or "no-store" in control:

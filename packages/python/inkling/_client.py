@@ -9,7 +9,6 @@ import json
 import re
 import ssl
 import time
-from http.client import HTTPResponse
 from typing import (
     Any,
     Dict,
@@ -24,13 +23,14 @@ from typing import (
     Tuple,
     TypeVar,
     Union,
+    cast,
     overload,
 )
 from urllib.parse import quote, urlsplit
 
 from ._batch import Batch, BatchResult, read_answer, require_data
 from ._cache import Cache
-from ._data import DataState
+from ._data import DataState, Response
 from ._errors import InklingError, Unavailable, is_problem, problem_error
 from ._generated import ACTIONS, DATA_OF, OUTCOMES, Decision, EmailVerdict, Geolocation, Reputation
 from ._transport import Request, Transport, parse_json, unreadable
@@ -141,12 +141,12 @@ class Inkling(Generic[_U]):
         Returns None for a public address whose location is unknown.
         """
         query = _query(evidence, network, subject)
+        found: Geolocation
         try:
-            return self._address("geolocate", ip, query, require, timeout)
+            found = self._address("geolocate", ip, query, require, timeout)
         except InklingError as error:
-            if error.code == "IP_ADDRESS_NOT_FOUND":
-                return None
-            return self._settle(error)
+            return None if error.code == "IP_ADDRESS_NOT_FOUND" else self._settle(error)
+        return found
 
     def reputation(
         self,
@@ -161,7 +161,8 @@ class Inkling(Generic[_U]):
         """Looks up whether one IPv4 or IPv6 address can be trusted. "me" stands for this machine's own address."""
         query = _query(evidence, network, subject)
         try:
-            return self._address("reputation", ip, query, require, timeout)
+            found: Reputation = self._address("reputation", ip, query, require, timeout)
+            return found
         except InklingError as error:
             return self._settle(error)
 
@@ -182,13 +183,14 @@ class Inkling(Generic[_U]):
         required = self._required("email", require)
         body = json.dumps({"values": [_text("address", address)]}).encode()
 
-        def read(response: HTTPResponse) -> EmailVerdict:
+        def read(response: Response) -> EmailVerdict:
             value = parse_json(response.read())
             answers = value.get("answers") if isinstance(value, dict) else None
-            answer = answers[0] if isinstance(answers, list) and answers else None
+            answer: Any = answers[0] if isinstance(answers, list) and answers else None
             if is_problem(answer):
                 raise problem_error(answer, response.headers.get("X-Request-Id"))
-            return self._answer("email", answer, required, response)
+            found: EmailVerdict = self._answer("email", answer, required, response)
+            return found
 
         try:
             request = Request(_PATHS["email"] + query, body)
@@ -223,7 +225,7 @@ class Inkling(Generic[_U]):
         included = [name for name, is_chosen in (("evidence", with_evidence), ("facts", with_facts)) if is_chosen]
         path = _ASSESS + ("?include=" + ",".join(included) if included else "")
 
-        def read(response: HTTPResponse) -> Decision:
+        def read(response: Response) -> Decision:
             value = parse_json(response.read())
             try:
                 decision = Decision.read(value)
@@ -270,10 +272,18 @@ class Inkling(Generic[_U]):
         self, lookup: Literal["email"], values: Iterable[str], **options: Any
     ) -> Iterator[BatchResult[EmailVerdict]]: ...
 
-    def batch(
+    def batch(self, lookup: str, values: Iterable[str], **options: Any) -> Iterator[BatchResult[Any]]:
+        """Looks up any number of values in order. Reads only as many values as it sends.
+
+        Yields one result for each value: its answer, or the error of that value only. Raises InklingError while
+        iterating if a request fails for good, regardless of `on_unavailable`. `timeout` is the maximum number of
+        seconds without data from the server.
+        """
+        return self._batch(lookup, **options).results(_values(values))
+
+    def _batch(
         self,
         lookup: str,
-        values: Iterable[str],
         *,
         evidence: bool = False,
         network: bool = False,
@@ -283,17 +293,9 @@ class Inkling(Generic[_U]):
         timeout: float = 30.0,
         size: int = 1_000,
         concurrency: int = 4,
-    ) -> Iterator[BatchResult[Any]]:
-        """Looks up any number of values in order. Reads only as many values as it sends.
-
-        Yields one result for each value: its answer, or the error of that value only. Raises InklingError while
-        iterating if a request fails for good, regardless of `on_unavailable`. `timeout` is the maximum number of
-        seconds without data from the server.
-        """
+    ) -> Batch:
         if lookup not in _PATHS:
             raise _wrong("lookup", "must be geolocate, reputation or email")
-        if isinstance(values, str):
-            raise TypeError("inkling: values must be an iterable of strings, such as a list")
         return Batch(
             self._transport,
             lookup,
@@ -303,7 +305,7 @@ class Inkling(Generic[_U]):
             _seconds(timeout),
             _whole("size", size, 1, 1_000),
             _whole("concurrency", concurrency, 1, 64),
-        ).results(values)
+        )
 
     def _address(
         self, lookup: str, ip: str, query: str, require: Optional[Sequence[str]], timeout: Optional[float]
@@ -318,7 +320,7 @@ class Inkling(Generic[_U]):
         if stored and time.monotonic() < stored.fresh_until and not stored.data.lacks(required):
             return read_answer(lookup, json.loads(stored.value), stored.data)
 
-        def read(response: HTTPResponse) -> Any:
+        def read(response: Response) -> Any:
             body = response.read()
             data = DataState.read(response.headers)
             if response.status == 304 and stored is not None:
@@ -338,7 +340,7 @@ class Inkling(Generic[_U]):
         lookup: str,
         value: Any,
         required: Sequence[str],
-        response: HTTPResponse,
+        response: Response,
         state: Optional[DataState] = None,
     ) -> Any:
         data = state or DataState.read(response.headers)
@@ -358,10 +360,11 @@ class Inkling(Generic[_U]):
     def _limit(self, timeout: Optional[float]) -> float:
         return self._timeout if timeout is None else _seconds(timeout)
 
-    def _settle(self, error: InklingError) -> Any:
+    def _settle(self, error: InklingError) -> _U:
         if self.on_unavailable == "raise" or not error.is_unavailable:
             raise error
-        return Unavailable(self.on_throttled if error.is_throttled else self.on_unavailable, error)
+        # `_U` is Unavailable here, because the client does not raise.
+        return cast(_U, Unavailable(self.on_throttled if error.is_throttled else self.on_unavailable, error))
 
 
 def _wrong(name: str, what: str) -> ValueError:
@@ -372,6 +375,12 @@ def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError("inkling: %s must be a string, not %s" % (name, type(value).__name__))
     return value
+
+
+def _values(values: Iterable[str]) -> Iterable[str]:
+    if isinstance(values, str):
+        raise TypeError("inkling: values must be an iterable of strings, such as a list")
+    return values
 
 
 def _whole(name: str, value: int, least: int, most: int) -> int:

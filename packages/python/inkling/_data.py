@@ -4,7 +4,24 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Mapping, Optional, Sequence, Tuple
+from typing import Mapping, Optional, Protocol, Sequence, Tuple
+
+
+class Headers(Protocol):
+    """The headers of a response, whose names ignore case."""
+
+    def get(self, name: str, /) -> Optional[str]: ...
+
+
+class Response(Protocol):
+    """The parts of a response that are read: those of http.client, or of a fake."""
+
+    @property
+    def status(self) -> int: ...
+    @property
+    def headers(self) -> Headers: ...
+    def read(self) -> bytes: ...
+    def read1(self, most: int, /) -> bytes: ...
 
 
 @dataclass(frozen=True)
@@ -19,7 +36,7 @@ class DataState:
     age_hours: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     @classmethod
-    def read(cls, headers: Mapping[str, str]) -> "DataState":
+    def read(cls, headers: Headers) -> "DataState":
         state = headers.get("Inkling-Data-State") or ""
 
         def names(parameter: str) -> Tuple[str, ...]:

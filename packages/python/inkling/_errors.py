@@ -14,7 +14,7 @@ _RETRYABLE_STATUSES = frozenset((429, 500, 502, 503, 504))
 _UNREACHED_CODES = frozenset(("CONNECTION_FAILED", "TIMED_OUT"))
 # Codes of errors that leave a correct request without an answer. A form should keep working with an expired key.
 # Nothing is known about the addresses of health probes and of colleagues in a VPN.
-_UNAVAILABLE_CODES = frozenset(("ANSWER_UNREADABLE", "DATA_INCOMPLETE", "KEY_EXPIRED", "IP_ADDRESS_RESERVED"))
+_UNAVAILABLE_CODES = frozenset(("ANSWER_UNREADABLE", "DATA_INCOMPLETE", "KEY_EXPIRED", "IP_ADDRESS_RESERVED", "ADDRESS_UNKNOWN"))
 
 
 class InklingError(Exception):

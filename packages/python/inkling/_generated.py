@@ -20,7 +20,7 @@ def _flag(value: Any) -> bool:
 
 
 SERVER_CODES: Tuple[str, ...] = ("PATH_INVALID", "PARAMETER_INVALID", "IP_ADDRESS_INVALID", "IP_ADDRESS_RESERVED", "HOST_INVALID", "BODY_INVALID", "IDEMPOTENCY_KEY_INVALID", "BATCH_INVALID", "VALUE_INVALID", "KEY_MISSING", "KEY_INVALID", "KEY_EXPIRED", "SCOPE_REQUIRED", "SOURCE_NOT_ALLOWED", "CALLER_UNKNOWN", "SIGNATURE_INVALID", "VISITOR_DENIED", "PATH_NOT_FOUND", "DECISION_NOT_FOUND", "IP_ADDRESS_NOT_FOUND", "METHOD_NOT_ALLOWED", "CONTENT_TOO_LARGE", "CONTENT_TYPE_INVALID", "SANDBOX_VALUE_REQUIRED", "RATE_LIMITED", "TOO_MANY_STREAMS", "QUOTA_EXCEEDED", "INTERNAL", "DATA_NOT_LOADED", "DECISIONS_UNREACHABLE", "KEYS_NOT_LOADED")
-CLIENT_CODES: Tuple[str, ...] = ("CONNECTION_FAILED", "TIMED_OUT", "ANSWER_UNREADABLE", "DATA_INCOMPLETE")
+CLIENT_CODES: Tuple[str, ...] = ("CONNECTION_FAILED", "TIMED_OUT", "ANSWER_UNREADABLE", "DATA_INCOMPLETE", "ADDRESS_UNKNOWN")
 STATUSES: Dict[str, int] = {
     "PATH_INVALID": 400,
     "PARAMETER_INVALID": 400,
@@ -90,6 +90,7 @@ HINTS: Dict[str, str] = {
     "TIMED_OUT": "raise `timeout`, or check the server's load",
     "ANSWER_UNREADABLE": "the answer is not from Inkling: check `url`, and the proxy in front of the server",
     "DATA_INCOMPLETE": "`require` names this data: run `inkling data update` on the server. `inkling data status` shows the missing feeds; `inkling feeds disable ID` turns one off",
+    "ADDRESS_UNKNOWN": "this runtime does not provide the visitor's address, or a proxy sent a value that is not an address: set `address`",
 }
 # What the answer of each lookup can be incomplete in.
 DATA_OF: Dict[str, Tuple[str, ...]] = {

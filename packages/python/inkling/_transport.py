@@ -24,6 +24,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Callable, Deque, NamedTuple, Optional, TypeVar
 from urllib.parse import SplitResult
 
+from ._data import Response
 from ._errors import InklingError, is_problem, problem_error
 
 _T = TypeVar("_T")
@@ -188,7 +189,7 @@ class Transport:
             self._idle.pop().close()
 
     def send(
-        self, request: Request, timeout: float, retries: int, read: Callable[[http.client.HTTPResponse], _T]
+        self, request: Request, timeout: float, retries: int, read: Callable[[Response], _T]
     ) -> _T:
         """Sends a request and retries after transient failures, all within `timeout` seconds.
 
@@ -215,7 +216,7 @@ class Transport:
         request: Request,
         timeout: float,
         retries: int,
-        read: Callable[[http.client.HTTPResponse], _T],
+        read: Callable[[Response], _T],
         is_probe: bool,
     ) -> _T:
         deadline = time.monotonic() + timeout
@@ -235,7 +236,7 @@ class Transport:
             time.sleep(pause)
 
     def once(
-        self, request: Request, limit: float, left: Left, read: Callable[[http.client.HTTPResponse], _T]
+        self, request: Request, limit: float, left: Left, read: Callable[[Response], _T]
     ) -> _T:
         """Makes one attempt. Raises InklingError for every status except 2xx and 304."""
         try:
@@ -245,7 +246,7 @@ class Transport:
         except (OSError, http.client.HTTPException) as error:
             raise InklingError("CONNECTION_FAILED", "The server could not be reached") from error
 
-    def _exchange(self, request: Request, left: Left, read: Callable[[http.client.HTTPResponse], _T]) -> _T:
+    def _exchange(self, request: Request, left: Left, read: Callable[[Response], _T]) -> _T:
         while True:
             try:
                 connection, is_used = self._idle.pop(), True
@@ -309,8 +310,15 @@ class Transport:
 
 
 _transports: "weakref.WeakSet[Transport]" = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for transport in list(_transports):
+        transport.after_fork()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: [it.after_fork() for it in list(_transports)])
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def parse_json(body: bytes) -> Any:
@@ -321,7 +329,7 @@ def parse_json(body: bytes) -> Any:
         return None
 
 
-def unreadable(response: http.client.HTTPResponse, message: str, hint: Optional[str] = None) -> InklingError:
+def unreadable(response: Response, message: str, hint: Optional[str] = None) -> InklingError:
     found = re.match(r"[\w.+-]+/[\w.+-]+", response.headers.get("Content-Type") or "")
     return InklingError(
         "ANSWER_UNREADABLE",

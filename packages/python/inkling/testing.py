@@ -1,55 +1,91 @@
-"""A client without a server, for an application's unit tests. It returns the decisions that a test sets.
+"""A client without a server, for an application's unit tests. It returns the answers and decisions that a test sets.
 
-A visitor without a decision causes an error (ANSWER_NOT_SET). The client supports only decisions. Lookups fail with
-PATH_NOT_FOUND; test them with a sandbox key and a server.
+A value without an answer causes an error (ANSWER_NOT_SET), regardless of `on_unavailable`. For asyncio, wrap the fake:
+`AsyncInkling(fake)`.
 """
 
 from __future__ import annotations
 
+import io
 import json
+from email.message import Message
 from ipaddress import ip_address
-from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, TypeVar, Union
+from typing import Any, Callable, Dict, Generic, List, Literal, Mapping, NoReturn, Optional, Tuple, TypeVar, Union, cast, overload
+from urllib.parse import parse_qs, unquote, urlsplit
 
-from ._client import _ASSESS, Inkling
-from ._errors import InklingError
+from ._client import _ASSESS, _PATHS, _U, Inkling
+from ._data import Response
+from ._errors import InklingError, Unavailable
 from ._generated import ACTIONS, STATUSES
 from ._transport import Request
 
 _T = TypeVar("_T")
-_PLAIN: Dict[str, Any] = {
-    "id": "asm_" + "0" * 16,
-    "action": "allow",
-    "review": False,
-    "score": 0,
-    "reasons": [],
-    "rule": None,
-    "shadow": [],
-    "degraded": [],
-    "ruleset": 0,
-    "data_version": "fake",
+# The answers about an ordinary visitor, for the members that a test does not set.
+_PLAIN: Dict[str, Dict[str, Any]] = {
+    "geolocate": {
+        **{name: {} for name in ("city", "continent", "country", "location", "postal", "registered_country")},
+        "subdivisions": [],
+    },
+    "reputation": {"is_abuser": False, "is_proxy": False, "is_tor_exit": False},
+    "email": {"valid": True, "disposable": False, "providers": []},
+    "assess": {
+        "id": "asm_" + "0" * 16,
+        "action": "allow",
+        "review": False,
+        "score": 0,
+        "reasons": [],
+        "rule": None,
+        "shadow": [],
+        "degraded": [],
+        "ruleset": 0,
+        "data_version": "fake",
+    },
 }
+_NDJSON = "application/x-ndjson"
 
 
-class _Response(NamedTuple):
-    body: bytes
-    status: int = 200
-    headers: Mapping[str, str] = {"Content-Type": "application/json"}
+class _Response:
+    """A response in memory, as http.client would return it."""
+
+    status = 200
+
+    def __init__(self, body: str, media_type: str, missing: Tuple[str, ...]) -> None:
+        self._body = io.BytesIO(body.encode())
+        self.headers = Message()
+        self.headers["Content-Type"] = media_type
+        self.headers["Inkling-Data-Version"] = "fake"
+        if missing:
+            self.headers["Inkling-Data-State"] = 'partial; missing="%s"' % " ".join(missing)
 
     def read(self) -> bytes:
-        return self.body
+        return self._body.read()
+
+    def read1(self, most: int, /) -> bytes:
+        return self._body.read1(most)
 
 
 class FakeServer:
     """Stands in for the connection to a server."""
 
     def __init__(self) -> None:
-        self._own: Dict[str, Union[Dict[str, Any], str]] = {}
+        self._own: Dict[Tuple[str, str], Union[Dict[str, Any], str]] = {}
         self._failure: Optional[str] = None
+        self._missing: Tuple[str, ...] = ()
 
-    def answer(self, value: str, decision: Union[str, None] = None, **members: Any) -> None:
-        """Sets what the server returns for visitors with this address or email address: members such as
-        `action="deny"`, or an error code instead."""
-        self._own[_normal(value)] = decision if decision is not None else {**_PLAIN, **members}
+    def answer(
+        self,
+        lookup: Literal["geolocate", "reputation", "email", "assess"],
+        value: str,
+        code: Optional[str] = None,
+        **members: Any,
+    ) -> None:
+        """Sets the answer for an address or email address: the members that matter, such as `is_tor_exit=True` or
+        `action="deny"`, or an error code instead. All other members are those of an ordinary visitor."""
+        if lookup not in _PLAIN:
+            raise ValueError("inkling: lookup must be one of %s" % ", ".join(_PLAIN))
+        if code is not None and code not in STATUSES:
+            raise ValueError("inkling: %s is not a code that a server returns" % code)
+        self._own[lookup, _normal(value)] = code if code is not None else {**_PLAIN[lookup], **members}
 
     def fail(self, code: str = "CONNECTION_FAILED") -> None:
         """Makes every request fail from now on."""
@@ -59,43 +95,106 @@ class FakeServer:
         """Makes requests succeed again."""
         self._failure = None
 
-    def send(self, request: Request, _limit: float, _retries: int, read: Callable[[Any], _T]) -> _T:
-        path = request.path.split("?")[0]
-        if self._failure is not None:
-            raise _error(self._failure)
-        if path.startswith(_ASSESS + "/"):
-            if path.split("/")[3] != _PLAIN["id"]:
-                raise _error("DECISION_NOT_FOUND")
-            return read(_Response(request.body or b"{}"))
-        if path != _ASSESS:
-            raise _error("PATH_NOT_FOUND")
-        return read(_Response(json.dumps(self._decide(json.loads(request.body or b"{}"))).encode()))
+    def lack(self, *missing: str) -> None:
+        """Makes this data missing from now on, as `data.missing` in answers shows. For tests of `require`."""
+        self._missing = missing
+
+    def send(self, request: Request, _limit: float, _retries: int, read: Callable[[Response], _T]) -> _T:
+        return read(self._respond(request))
+
+    def once(self, request: Request, _limit: float, _left: Any, read: Callable[[Response], _T]) -> _T:
+        return read(self._respond(request))
 
     def close(self) -> None:
         pass
+
+    def _respond(self, request: Request) -> Response:
+        if self._failure is not None:
+            raise _error(self._failure)
+        url = urlsplit(request.path)
+        sent = (request.body or b"").decode()
+        if url.path.startswith(_ASSESS + "/"):
+            if url.path.split("/")[3] != _PLAIN["assess"]["id"]:
+                raise _error("DECISION_NOT_FOUND")
+            return self._json({})
+        if url.path == _ASSESS:
+            return self._json(self._decide(json.loads(sent)))
+        lookup = next(name for name, path in _PATHS.items() if url.path.startswith(path))
+        wanted = parse_qs(url.query)
+        if request.media_type == _NDJSON:
+            answers = [self._problem_or(lookup, json.loads(line), wanted) for line in sent.splitlines()]
+            return _Response("".join(json.dumps(it) + "\n" for it in answers), _NDJSON, self._missing)
+        if request.body is not None:
+            values = json.loads(sent)["values"]
+            return self._json({"answers": [self._problem_or(lookup, value, wanted) for value in values]})
+        return self._json(self._find(lookup, unquote(url.path[len(_PATHS[lookup]) + 1 :]), wanted))
+
+    def _json(self, value: Any) -> Response:
+        return _Response(json.dumps(value), "application/json", self._missing)
+
+    def _problem_or(self, lookup: str, value: str, wanted: Mapping[str, List[str]]) -> Any:
+        own = self._own.get((lookup, _normal(value)))
+        if isinstance(own, str):
+            return {"code": own, "status": STATUSES[own], "title": "The test has set this error"}
+        return self._find(lookup, value, wanted)
+
+    def _find(self, lookup: str, value: str, wanted: Mapping[str, List[str]]) -> Dict[str, Any]:
+        own = self._own.get((lookup, _normal(value)))
+        if own is None:
+            raise _not_set(lookup)
+        if isinstance(own, str):
+            raise _error(own)
+        more: Dict[str, Any] = {
+            "evidence": {"evidence": []},
+            "network": {"network": {"prefix": value, "kind": "unknown", "shared": False, "services": []}},
+            "subject": {"ip": value, "prefix": value},
+            "mx": {"checks": {"mx": "found"}},
+        }
+        names = [name for texts in wanted.values() for text in texts for name in text.split(",")]
+        added = {key: it for name in names for key, it in more.get(name, {}).items()}
+        optional = {key for it in more.values() for key in it} - set(added)
+        return {**added, **{key: it for key, it in own.items() if key not in optional}}
 
     def _decide(self, visitor: Mapping[str, Any]) -> Dict[str, Any]:
         sent = [visitor[name] for name in ("email", "ip") if name in visitor]
         if not sent:
             raise _error("BODY_INVALID")
-        own = [self._own[_normal(value)] for value in sent if _normal(value) in self._own]
+        own = [self._own["assess", _normal(value)] for value in sent if ("assess", _normal(value)) in self._own]
         for decision in own:
             if isinstance(decision, str):
                 raise _error(decision)
         if not own:
-            hint = "set one with server.answer(VALUE, action=…)"
-            raise InklingError("ANSWER_NOT_SET", "The fake has no decision about this visitor", hint=hint)
+            raise _not_set("assess")
         # If both have one, the stricter decision counts.
         return max((dict(it) for it in own if isinstance(it, dict)), key=lambda it: ACTIONS.index(it["action"]))
 
 
-class FakeInkling(Inkling[Any]):
+class FakeInkling(Inkling[_U], Generic[_U]):
     """A real client whose `server` is in this process."""
 
-    def __init__(self, *, on_unavailable: Any = "raise", **options: Any) -> None:
-        super().__init__("http://inkling.test", "ink_test_fake_0", on_unavailable=on_unavailable, **options)
+    @overload
+    def __init__(
+        self: "FakeInkling[NoReturn]", *, on_unavailable: Literal["raise"] = "raise", require: Tuple[str, ...] = ()
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: "FakeInkling[Unavailable]",
+        *,
+        on_unavailable: Literal["allow", "deny"],
+        on_throttled: Literal["allow", "deny"] = "deny",
+        require: Tuple[str, ...] = (),
+    ) -> None: ...
+
+    def __init__(self, **options: Any) -> None:
+        Inkling.__init__(cast(Any, self), "http://inkling.test", "ink_test_fake_0", cache_entries=0, **options)
         self.server = FakeServer()
         self._transport = self.server  # type: ignore[assignment]
+
+
+def _not_set(lookup: str) -> InklingError:
+    hint = 'set one with server.answer("%s", VALUE, …)' % lookup
+    return InklingError("ANSWER_NOT_SET", "The fake has no answer for this value (%s)" % lookup, hint=hint)
 
 
 def _error(code: str) -> InklingError:

@@ -1,5 +1,6 @@
 """Tests the client with a faulty server. test/scenarios/application/client-e2e.py has the tests with a real server."""
 
+import asyncio
 import inspect
 import json
 import os
@@ -18,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from inkling import (  # noqa: E402
     CLIENT_CODES,
     SERVER_CODES,
+    AsyncInkling,
     Inkling,
     InklingError,
     Unavailable,
@@ -597,14 +599,15 @@ class Decisions(Case):
         _, client = self.serve(answer(503, problem("KEYS_NOT_LOADED", 503)), retries=0, on_unavailable="allow")
         self.fails("KEYS_NOT_LOADED", client.outcome, "asm_a", "abuse")
 
-    def test_the_fake_decides_as_a_test_says(self):
+
+class Fakes(Case):
+    def test_decide_as_a_test_says(self):
         fake = FakeInkling()
         self.assertIn("server.answer", self.fails("ANSWER_NOT_SET", fake.assess, "sign_up", ip="8.8.8.8").hint)
-        self.fails("PATH_NOT_FOUND", fake.reputation, "192.0.2.1")
-        fake.server.answer("jane@acme.com", action="deny")
-        fake.server.answer("jane@gmial.com", did_you_mean="jane@gmail.com")
-        fake.server.answer("2001:db8::6", action="challenge")
-        fake.server.answer("192.0.2.1", "RATE_LIMITED")
+        fake.server.answer("assess", "jane@acme.com", action="deny")
+        fake.server.answer("assess", "jane@gmial.com", did_you_mean="jane@gmail.com")
+        fake.server.answer("assess", "2001:db8::6", action="challenge")
+        fake.server.answer("assess", "192.0.2.1", "RATE_LIMITED")
         found = fake.assess("sign_up", email="Jane@Acme.com")
         self.assertEqual((found.action, found.did_you_mean), ("deny", None))
         self.assertEqual(fake.assess("sign_up", email="jane@gmial.com").did_you_mean, "jane@gmail.com")
@@ -612,15 +615,98 @@ class Decisions(Case):
         self.assertTrue(self.fails("RATE_LIMITED", fake.assess, "sign_up", ip="192.0.2.1").is_throttled)
         fake.outcome(found.id, "legitimate")
         self.fails("DECISION_NOT_FOUND", fake.outcome, "asm_1111111111111111", "abuse")
+        for wrong in (("place", "192.0.2.1"), ("email", "a@b.c", "NO_CODE")):
+            self.assertRaises(ValueError, fake.server.answer, *wrong)
 
-    def test_the_fake_fails_on_demand(self):
+    def test_look_up_as_a_test_says(self):
+        fake = FakeInkling(require=("is_proxy",))
+        self.fails("ANSWER_NOT_SET", fake.reputation, "192.0.2.6")
+        evidence = [{"feed": "tor", "label": "tor_exit", "effect": "sets"}]
+        fake.server.answer("reputation", "192.0.2.6", is_tor_exit=True, evidence=evidence)
+        fake.server.answer("geolocate", "192.0.2.6", country={"iso_code": "GB"})
+        fake.server.answer("geolocate", "192.0.2.7", "IP_ADDRESS_NOT_FOUND")
+        fake.server.answer("email", "jane@acme.com", disposable=True)
+        plain = fake.reputation("192.0.2.6")
+        self.assertEqual((plain.is_tor_exit, plain.is_proxy, "evidence" in plain.json), (True, False, False))
+        self.assertEqual(fake.reputation("192.0.2.6", evidence=True, network=True).evidence[0].feed, "tor")
+        self.assertEqual(fake.geolocate("192.0.2.6").country.iso_code, "GB")
+        self.assertIsNone(fake.geolocate("192.0.2.7"))
+        self.assertEqual(fake.email("Jane@acme.com", checks=["mx"]).checks.mx, "found")
+        places = [(it.ok, it.answer and it.answer.country.iso_code) for it in fake.batch("geolocate", ["192.0.2.6", "192.0.2.7"])]
+        self.assertEqual(places, [(True, "GB"), (True, None)])
+        fake.server.lack("is_proxy")
+        self.fails("DATA_INCOMPLETE", fake.reputation, "192.0.2.6")
+
+    def test_fail_on_demand(self):
         fake = FakeInkling(on_unavailable="allow")
-        fake.server.answer("192.0.2.1", action="allow")
+        fake.server.answer("assess", "192.0.2.1", action="allow")
         for code, verdict in (("TIMED_OUT", "allow"), ("QUOTA_EXCEEDED", "deny")):
             fake.server.fail(code)
             self.assertEqual(fake.assess("sign_up", ip="192.0.2.1").verdict, verdict)
         fake.server.recover()
         self.assertEqual(fake.assess("sign_up", ip="192.0.2.1").action, "allow")
+
+
+class Asyncio(Case):
+    def run_async(self, work):
+        return asyncio.run(work())
+
+    def test_has_the_methods_of_the_client_with_their_parameters(self):
+        for name in ("geolocate", "reputation", "email", "assess", "outcome", "batch"):
+            with self.subTest(name):
+                ours, theirs = (inspect.signature(getattr(one, name)) for one in (AsyncInkling, Inkling))
+                self.assertEqual(list(ours.parameters.values()), list(theirs.parameters.values()))
+
+    def test_answers_errors_and_batches_are_those_of_the_client(self):
+        server, client = self.serve(answer())
+
+        async def work():
+            inkling = AsyncInkling(client)
+            ips = ["192.0.2.%d" % i for i in range(40)]
+            found = await asyncio.gather(*(inkling.reputation(ip) for ip in ips))
+            self.assertEqual([it.is_proxy for it in found], [False] * 40)
+            server.steps[:] = [answer(400, problem("IP_ADDRESS_INVALID", 400))]
+            with self.assertRaises(InklingError) as caught:
+                await inkling.geolocate("x")
+            self.assertEqual(caught.exception.code, "IP_ADDRESS_INVALID")
+            server.steps[:] = [answer(value=DECISION)]
+            self.assertEqual((await inkling.assess("sign_up", ip="192.0.2.1", with_facts=True)).action, "challenge")
+            await inkling.outcome(DECISION["id"], "abuse")
+            self.assertIn("include=facts", server.seen[-2][1])
+            fake = FakeInkling()
+            for ip in ips:
+                fake.server.answer("reputation", ip, is_proxy=ip.endswith("7"))
+            self.assertEqual(
+                [it.value async for it in AsyncInkling(fake).batch("reputation", iter(ips), size=7) if it.answer.is_proxy],
+                ["192.0.2.7", "192.0.2.17", "192.0.2.27", "192.0.2.37"],
+            )
+            with self.assertRaises(InklingError):
+                async for _ in AsyncInkling(fake).batch("reputation", ["192.0.2.1", "192.0.2.99"]):
+                    pass
+
+        self.run_async(work)
+
+    def test_the_wait_for_a_thread_counts(self):
+        _, client = self.serve(hang, on_unavailable="deny", retries=0)
+
+        async def work():
+            inkling = AsyncInkling(client, threads=1)
+            found = await asyncio.gather(*(inkling.reputation("192.0.2.1", timeout=0.3) for _ in range(3)))
+            self.assertEqual([(it.verdict, it.error.code) for it in found], [("deny", "TIMED_OUT")] * 3)
+            self.assertIn("No thread", str(found[2].error))
+
+        self.run_async(work)
+
+    def test_a_cancelled_lookup_leaves_the_client_usable(self):
+        server, client = self.serve(hang, answer(), timeout=1.0, retries=0)
+
+        async def work():
+            inkling = AsyncInkling(client)
+            with self.assertRaises(asyncio.TimeoutError):
+                await asyncio.wait_for(inkling.reputation("192.0.2.1"), 0.1)
+            self.assertEqual((await inkling.reputation("192.0.2.2")).is_proxy, False)
+
+        self.run_async(work)
 
 
 class Addresses(unittest.TestCase):

@@ -22,6 +22,38 @@ withPrograms("its own tests pass", ["python3"], true, async () => {
   await run(["python3", "-B", "-W", "error::ResourceWarning", "test/test_client.py"], PYTHON);
 });
 
+/** A Python that has the frameworks, which Debian's packages install for its own Python only. */
+const FRAMEWORKS = "import django, fastapi, flask";
+const withFrameworks = ["python3", "/usr/bin/python3"].find(
+  (program) => Bun.which(program) !== null && Bun.spawnSync([program, "-c", FRAMEWORKS]).success,
+);
+
+withPrograms("protect() decides, without a framework", ["python3"], true, async () => {
+  await run(["python3", "-B", "test/test_protect.py", "Decided"], PYTHON);
+});
+
+if (withFrameworks === undefined)
+  test.skip("protect() in FastAPI, Django and Flask: needs the three packages", () => {});
+else
+  test("protect() in FastAPI, Django and Flask", async () => {
+    await run([withFrameworks, "-B", "test/test_protect.py"], PYTHON);
+  });
+
+test("has complete types, by pyright", async () => {
+  const python = withFrameworks === undefined ? [] : ["--pythonpath", withFrameworks];
+  const frameworks = ["django", "fastapi", "flask"].map((name) => `${name}.py`);
+  const files = [...new Bun.Glob("*.py").scanSync(join(PYTHON, "inkling"))]
+    .filter((name) => python.length > 0 || !frameworks.includes(name))
+    .map((name) => join("inkling", name));
+  expect(await run([join(PYTHON, "../../node_modules/.bin/pyright"), ...python, ...files], PYTHON)).toContain(
+    "0 errors, 0 warnings",
+  );
+});
+
+withPrograms("has complete types, by mypy --strict", ["mypy"], true, async () => {
+  await run(["mypy", "--cache-dir", join(temporaryFolder(), "mypy"), "inkling"], PYTHON);
+});
+
 withPrograms("the README's examples run", ["python3"], true, async () => {
   const { server, origin, keys } = await startSmallServer();
   try {

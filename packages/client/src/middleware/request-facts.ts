@@ -1,7 +1,6 @@
 // request-facts.ts: what a request says about its sender, for each kind of framework: node:http, fetch, headers only.
 
 import { wrong } from "../options.ts";
-import type { AddressOptions } from "./visitor.ts";
 
 /** What a framework provides about a request. */
 export interface RequestFacts {
@@ -62,7 +61,8 @@ export type HasAddress<R> =
   | { readonly address: (request: R) => string | undefined };
 
 /** @throws TypeError if neither is set */
-export function requireProxies<R>({ address, trustProxy }: AddressOptions<R>): void {
+export function requireProxies(options: object): void {
+  const { address, trustProxy } = options as { readonly address?: unknown; readonly trustProxy?: unknown };
   if (address === undefined && !(typeof trustProxy === "number" && trustProxy > 0))
     throw wrong(
       "trustProxy",
