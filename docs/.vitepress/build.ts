@@ -4,7 +4,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { openApiJson } from "../../packages/server/src/api/openapi.ts";
-import { copiesOf, folderPage, pageFile, pageText, SOURCES } from "./pages.ts";
+import { copiesOf, folderPage, llmsText, pageFile, pageText, SOURCES } from "./pages.ts";
 import { type OpenApi, referencePage } from "./reference.ts";
 
 const HERE = import.meta.dir;
@@ -42,6 +42,7 @@ function writePages(): void {
   for (const source of SOURCES) {
     const page = pageText(source, readFileSync(join(ROOT, source), "utf8"), isFolder);
     write(pageFile(source), page);
+    write(`public/${pageFile(source)}`, page);
     const copies = copiesOf(page);
     for (const file of copies.files) files.add(file);
     for (const folder of copies.folders) folders.add(folder);
@@ -53,7 +54,8 @@ function writePages(): void {
     write(`source/${folder}/index.md`, `---\nsearch: false\n---\n\n${folderPage(folder, listed)}`);
   }
   for (const file of files) copy(file, `source/${file}.txt`);
-  const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  const { version, description } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  write("public/llms.txt", llmsText(description));
   const document = openApiJson(version);
   write("reference.md", referencePage(JSON.parse(document) as OpenApi));
   write("public/openapi.json", document);
@@ -78,12 +80,14 @@ function run(command: readonly string[], cwd: string): void {
 }
 
 const [command = "build"] = process.argv.slice(2);
-if (!["build", "preview", "pages"].includes(command)) {
-  process.stderr.write("npm run docs: build (the default), preview, or pages (their Markdown alone)\n");
+if (!["build", "preview", "pages", "check"].includes(command)) {
+  process.stderr.write(
+    "npm run docs: build (the default), preview, pages (only their Markdown), or check (the built site in a browser)\n",
+  );
   process.exit(2);
 }
-if (command !== "preview") writePages();
-if (command !== "pages") {
+if (["build", "pages"].includes(command)) writePages();
+if (["build", "preview"].includes(command)) {
   if (!isInstalled()) {
     process.stderr.write("installing VitePress (100 MB, once)\n");
     run(["npm", "install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"], HERE);
@@ -96,4 +100,10 @@ if (command === "build") {
     process.stderr.write(`these pages show a marker: ${marked.join(", ")}\n`);
     process.exit(1);
   }
+}
+if (command === "check") {
+  const { checkSite } = await import("./check.ts");
+  const problems = await checkSite(DIST);
+  for (const problem of problems) process.stderr.write(`${problem}\n`);
+  process.exit(problems.length > 0 ? 1 : 0);
 }

@@ -15,7 +15,8 @@ export const MENU: readonly Section[] = [
   {
     text: "Start",
     pages: [
-      ["Overview", "/", "README.md"],
+      ["Overview", "/", "docs/overview.md"],
+      ["Quick start", "/quick-start", "README.md"],
       ["Lookups only", "/lookups", "docs/lookups.md"],
       ["Install", "/install", "docs/install.md"],
       ["Compared with", "/compared", "docs/compared.md"],
@@ -138,6 +139,19 @@ export function pageFile(source: string): string {
   const path = PATHS.get(source);
   if (path === undefined) throw new Error(`${source} is no page`);
   return `${path.slice(1)}${path.endsWith("/") ? "index" : ""}.md`;
+}
+
+/** Returns the file of the project that a page of the site comes from. */
+export const sourceOf = (page: string): string => SOURCES.find((source) => pageFile(source) === page) ?? page;
+
+/**
+ * Returns `llms.txt`: an index of the pages for programs that read documentation (llmstxt.org). Each link leads to the
+ * page's Markdown.
+ */
+export function llmsText(summary: string): string {
+  const list = ({ text, pages }: Section) =>
+    `## ${text}\n\n${pages.map(([title, , source]) => `- [${title}](/${source === "openapi.json" ? source : pageFile(source)})\n`).join("")}`;
+  return `# Inkling\n\n> ${summary}\n\n${MENU.map(list).join("\n")}`;
 }
 
 const FENCED = /^(`{3,}|~{3,})[^\n]*\n[\s\S]*?^\1[^\n]*$/gm;

@@ -1,4 +1,5 @@
-// settings-table.ts: generates the table in docs/configuration.md from the rows of the settings.
+// settings-table.ts: generates the list in docs/configuration.md from the rows of the settings. A table of five columns was
+// wider than a screen.
 
 import {
   flagName,
@@ -8,27 +9,25 @@ import {
   tomlKey,
   variableName,
 } from "@inkling/contract";
-import { type GeneratedSection, markdownTable } from "./generated.ts";
-
-const HEAD = ["variable", "flag", "in `inkling.toml`", "default", "meaning"];
+import type { GeneratedSection } from "./generated.ts";
 
 export const settingsTable = (): GeneratedSection[] => [
   {
     path: "docs/configuration.md",
     section: "settings",
-    content: markdownTable(HEAD, SETTING_NAMES.map(line)),
+    content: SETTING_NAMES.map(block).join("\n\n"),
   },
 ];
 
-function line(name: SettingName): string[] {
+function block(name: SettingName): string {
   const { secret, fileOnly, named, help, docs = sentence(help) } = settingRow(name);
-  return [
-    fileOnly ? "none" : `\`${variableName(name)}${named ? "_NAME" : ""}\``,
-    secret || fileOnly ? "none" : `\`${flagName(name)}\``,
-    `\`${tomlKey(name)}\``,
-    defaultText(name),
-    docs,
+  const title = fileOnly ? tomlKey(name) : `${variableName(name)}${named ? "_NAME" : ""}`;
+  const places = [
+    ...(secret || fileOnly ? [] : [`flag \`${flagName(name)}\``]),
+    `in the file \`${tomlKey(name)}\``,
+    `default: ${defaultText(name)}`,
   ];
+  return `### \`${title}\`\n\n${docs}\n\n${sentence(places.join(", "))}`;
 }
 
 function defaultText(name: SettingName): string {
