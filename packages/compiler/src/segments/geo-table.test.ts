@@ -130,6 +130,7 @@ test.each([
   ["dbip-city-lite", "2.1.1.1", "A", "HE", "Europe/Berlin", "sets"],
   ["dbip-city-lite", "2.2.1.1", undefined, undefined, "Europe/Berlin", "its city is left out"], // one zone in all of DE
   ["dbip-city-lite", "2.3.1.1", "A", "HE", "Europe/Berlin", "sets"],
+  ["dbip-city-lite", "2.4.1.1", undefined, undefined, "Europe/Berlin", "its city is left out"],
   ["another", "2.2.1.1", "A", "HE", "Europe/Berlin", "sets"],
 ])(
   "%s, %s: a city is named only where such cities are more often right",
@@ -137,7 +138,8 @@ test.each([
     const rows = [
       ["2.1.0.0/16", "hosting"],
       ["2.2.0.0/16", "isp"],
-      ["2.3.0.0/16", "isp", "small"],
+      ["2.3.0.0/16", "unknown", "small"],
+      ["2.4.0.0/16", "isp", "small"],
     ] as const;
     const segment = segmentOfKinds(rows, feed, encodePlace);
     const text = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes);
