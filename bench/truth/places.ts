@@ -1,12 +1,15 @@
 // places.ts: scores releases and any MMDB files against geofeeds, by class of network: right, wrong or silent.
 //
+// The owners of RIPE Atlas probes state where their probes are. RIPE moves the coordinates by up to a kilometre.
+//
 // A geofeed is an operator's own statement where its networks are. Each sample has one class, and its file can be
 // fetched again from the publisher. The seeds-only release has read none of the geofeeds, so its figures are held out.
 // The release from a mirror has read those that are feeds.
 
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { IpAddress, type Prefix } from "@inkling/engine";
+import { IpAddress, networkAround, type Prefix, parseIp } from "@inkling/engine";
+import { z } from "zod";
 import {
   distanceKm,
   GeoSource,
@@ -170,6 +173,49 @@ async function readSamples(): Promise<{ samples: Sample[]; missing: string[] }> 
   return { samples, missing };
 }
 
+/** A file of the archive. Of each probe, only what the sample needs. */
+const PROBES = z.object({
+  objects: z.array(
+    z.object({
+      address_v4: z.string().nullish(),
+      country_code: z.string().nullish(),
+      latitude: z.number().nullish(),
+      longitude: z.number().nullish(),
+      status_name: z.string(),
+      tags: z.array(z.union([z.string(), z.object({ slug: z.string() })])),
+    }),
+  ),
+});
+
+/** Tags that owners choose for their probes, by class of network. */
+const TAGS: Readonly<Record<Class, RegExp>> = {
+  mobile: /^([345]g|lte|mobile)$/,
+  hosting: /^(datacent(re|er)|cloud|vps)$/,
+  corporate: /^office$/,
+  fixed: /^(home|cable|[av]?dsl|vdsl2|fibre|ftth)$/,
+};
+
+/**
+ * Reads connected probes with a public IPv4 address, by class. Probes without such tags, or with tags of several
+ * classes, are left out.
+ */
+export function readProbes(text: string, file: string): Sample[] {
+  const { objects } = PROBES.parse(JSON.parse(text));
+  const probes = objects.flatMap((probe) => {
+    const { address_v4, country_code, latitude, longitude, status_name, tags } = probe;
+    const address = parseIp(address_v4 ?? "");
+    const slugs = tags.map((tag) => (typeof tag === "string" ? tag : tag.slug));
+    const classes = CLASSES.filter((of) => slugs.some((slug) => TAGS[of].test(slug)));
+    if (address === undefined || isSpecialUse(networkAround(address, 32)) || classes.length !== 1) return [];
+    if (status_name !== "Connected" || !country_code || latitude == null || longitude == null) return [];
+    return { class: classes[0]!, row: { address, country: country_code, at: { latitude, longitude } } };
+  });
+  return CLASSES.map((of) => ({
+    ...{ name: SAMPLE.atlasProbes.name, class: of, url: SAMPLE.atlasProbes.from, file },
+    rows: probes.filter((probe) => probe.class === of).map(({ row }) => row),
+  }));
+}
+
 interface Score {
   all: number;
   right: number;
@@ -250,13 +296,23 @@ function bar(right: number, wrong: number, all: number): string {
 
 /** Returns the table of all classes and databases, and what it is made of. */
 export async function placeTable(builds: readonly Build[]): Promise<string> {
-  const { samples, missing } = await readSamples();
+  const { samples: geofeeds, missing } = await readSamples();
+  const { atlasProbes } = SAMPLE;
+  if (!isThere(atlasProbes)) missing.push(`${atlasProbes.name}: lacks ${atlasProbes.from}`);
+  const probes = isThere(atlasProbes)
+    ? readProbes(readFileSync(atlasProbes.path, "utf8"), atlasProbes.path)
+    : [];
   const finders: [string, Find][] = [
     ...builds.map((build): [string, Find] => [`Inkling, ${build.mode}`, finderIn(build)]),
     ...peers(),
   ];
-  const lines = CLASSES.flatMap((of) => {
-    const own = samples.filter((sample) => sample.class === of);
+  const sets = [geofeeds, probes].flatMap((samples, i) =>
+    CLASSES.map((of) => ({
+      of: i === 0 ? of : `${of}, probes`,
+      own: samples.filter((sample) => sample.class === of),
+    })),
+  );
+  const lines = sets.flatMap(({ of, own }) => {
     return finders.map(([name, find]) => {
       // A release from a mirror has read the publishers that are feeds, so they would show nothing.
       const heldOut = name.includes("mirror") ? own.filter(({ feed }) => feed === undefined) : own;
@@ -274,7 +330,7 @@ export async function placeTable(builds: readonly Build[]): Promise<string> {
     ...["class", "database", "networks", "right █ wrong ▒ silent ·", "right", "wrong", "silent"],
     ...["right of the named", "within 50 km", "country right", "within the radius"],
   ];
-  const made = samples.map(({ name, class: of, file, rows }) => {
+  const made = [...geofeeds, ...probes].map(({ name, class: of, file, rows }) => {
     const date = statSync(file).mtime.toISOString().slice(0, 10);
     return `| ${[name, of, count(rows.length), date].join(" | ")} |\n`;
   });

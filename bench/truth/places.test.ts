@@ -1,0 +1,40 @@
+// Tests the reader of RIPE Atlas' archive: a probe counts for the one class that its owner's tags name.
+
+import { expect, test } from "bun:test";
+import { formatIp } from "@inkling/engine";
+import { readProbes } from "./places.ts";
+
+const probe = (address_v4: string | null, tags: readonly unknown[], more: object = {}) => ({
+  ...{ id: 1, address_v4, address_v6: null, country_code: "DE", latitude: 52.5, longitude: 13.4, tags },
+  ...{ status: 1, status_name: "Connected", ...more },
+});
+
+const PROBES = [
+  probe("9.9.0.1", ["system-ipv4-works", "home", "dsl"]),
+  probe("9.9.0.2", [{ name: "Datacentre", slug: "datacentre" }]),
+  probe("9.9.0.3", ["home", "lte"]), // two classes
+  probe("9.9.0.4", ["lte"]),
+  probe("9.9.0.5", ["office"], { country_code: "FR", latitude: 48.9, longitude: 2.4 }),
+  probe("9.9.0.6", ["home"], { status_name: "Abandoned" }),
+  probe("9.9.0.7", ["home"], { latitude: null }),
+  probe("192.168.0.1", ["home"]),
+  probe(null, ["home"]),
+  probe("9.9.0.8", ["academic"]), // no class
+];
+
+test("probes by class", () => {
+  const samples = readProbes(JSON.stringify({ meta: {}, objects: PROBES }), "file");
+  const found = samples.flatMap(({ class: of, rows }) =>
+    rows.map(({ address, country, at }) => `${of} ${formatIp(address)} ${country} ${at?.latitude}`),
+  );
+  expect(found).toEqual([
+    "fixed 9.9.0.1 DE 52.5",
+    "mobile 9.9.0.4 DE 52.5",
+    "hosting 9.9.0.2 DE 52.5",
+    "corporate 9.9.0.5 FR 48.9",
+  ]);
+});
+
+test("another file is refused", () => {
+  expect(() => readProbes('{"results":[]}', "file")).toThrow("objects");
+});
