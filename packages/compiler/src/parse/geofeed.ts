@@ -89,10 +89,11 @@ export class PlacedList extends NetworkList {
   }
 
   override result() {
-    const { networks } = super.result();
+    const { networks, special } = super.result();
     const placeOf = Uint32Array.from(networks, (network) => this.idOf.get(network)!);
     const stated: StatedPlaces = { networks, placeOf, places: this.places };
-    return { networks, stated, lineOf: (network: Prefix) => this.lineOf.get(network)! };
+    const lineOf = (network: Prefix) => this.lineOf.get(network)!;
+    return { networks, stated, lineOf, ...(special && { special }) };
   }
 }
 
