@@ -388,6 +388,7 @@ describe("docs match the code", () => {
     "INKLING_FUZZ_MINUTES",
     "INKLING_FUZZ_SEED",
     "INKLING_LAUNCHER_PID",
+    "INKLING_COMMAND",
   ];
   const known = [...SETTING_NAMES.map(variableName), ...VARIABLES_OF_OTHERS];
   /** Prefixes of the variables for settings that have a value for each name. */

@@ -257,6 +257,11 @@ describe("npm start and npm test", () => {
     expect(npm(["exec", "--", "inkling", ...args]).stderr).toContain(hint("npx @inkling/cli"));
     const own = spawnSync(join(ROOT, "node_modules/.bin/inkling"), args, { cwd: ROOT, encoding: "utf8" });
     expect(own.stderr).toContain(hint("inkling"));
+    const inClone = (command: string, cwd: string) =>
+      spawnSync(command, args, { cwd, encoding: "utf8" }).stderr;
+    expect(inClone("./inkling", ROOT)).toContain(hint("./inkling"));
+    expect(inClone("../inkling", join(ROOT, "docs"))).toContain(hint("../inkling"));
+    expect(npm(["start", "--silent", "--", "--port", "0"]).stderr).toContain(hint("./inkling"));
   });
 
   test("npm test with a name runs the tests of that name, and counts them in its last line", () => {

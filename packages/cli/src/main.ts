@@ -10,9 +10,9 @@ import { EXIT } from "./terminal/errors.ts";
 import { listenForStop } from "./terminal/stop.ts";
 import { processTerminal } from "./terminal/terminal.ts";
 
-const { noColor, launcherPid, isNpx } = surroundings(processEnvironment);
+const { noColor, launcherPid, command } = surroundings(processEnvironment);
 const stopper = listenForStop(launcherPid);
-const terminal = processTerminal(noColor, isNpx);
+const terminal = processTerminal(noColor, command);
 exitOnFault((error) => writeSync(process.stderr.fd, describeError(error, terminal.style)));
 
 // The call is not awaited, because until a module is fully loaded, Bun prints uncaught errors and continues.

@@ -101,38 +101,49 @@ interface Finding {
   readonly problems: readonly string[];
 }
 
-async function checkAll(settings: Settings, { terminal, stopper }: Context) {
-  stopper.release();
+async function checkAll(settings: Settings, context: Context) {
   const choice = choiceOf(settings.dataDir);
-  const waiting = allFeeds(settings).filter((feed) => isChosen(feed, choice));
-  const total = waiting.length;
-  const found: Finding[] = [];
+  const chosen = allFeeds(settings).filter((feed) => isChosen(feed, choice));
+  const reports = await readAll(chosen, settings, context);
+  const found = chosen
+    .map((feed, i): Finding => ({ feed, report: reports[i], problems: problemsOf(feed, reports[i]) }))
+    .sort((a, b) => b.problems.length - a.problems.length || a.feed.id.localeCompare(b.feed.id));
+  const wrong = found.filter(({ problems }) => problems.length > 0).length;
+  return {
+    json: found.map(({ feed, report, problems }) => ({ ...(report ?? { id: feed.id }), problems })),
+    text: () => `${findingsTable(found, context.terminal.width)}\n\n${summary(found.length, wrong)}`,
+    exitCode: wrong > 0 ? EXIT.withoutSome : EXIT.ok,
+  };
+}
+
+/** Reads all feeds, some at a time, and shows the progress. @returns in order; undefined for a feed that is not read */
+async function readAll(
+  feeds: readonly Feed[],
+  settings: Settings,
+  { terminal, stopper }: Context,
+): Promise<readonly (FeedCheck | undefined)[]> {
+  stopper.release(); // parsing a large file blocks this process for seconds, so a signal must end it by itself
+  const reports = new Array<FeedCheck | undefined>(feeds.length);
+  const waiting = [...feeds.entries()];
   const line = new LiveLine(terminal);
-  const step = { name: "reading feeds", since: performance.now(), total };
+  const step = { name: "reading feeds", since: performance.now(), total: feeds.length, done: 0 };
   const work = async () => {
-    for (let feed = waiting.shift(); feed !== undefined; feed = waiting.shift()) {
-      const report = feed.budgetPerDay === undefined ? await read(feed, settings) : undefined;
-      found.push({ feed, report, problems: problemsOf(feed, report) });
-      const { columns, style } = terminal;
-      line.show(stepLine({ ...step, done: found.length }, performance.now(), columns, style));
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [i, feed] = next;
+      if (feed.budgetPerDay === undefined) reports[i] = await read(feed, settings);
+      step.done++;
+      line.show(stepLine(step, performance.now(), terminal.columns, terminal.style));
     }
   };
   await Promise.all(Array.from({ length: CONCURRENT }, work));
   line.clear();
-  found.sort((a, b) => b.problems.length - a.problems.length || a.feed.id.localeCompare(b.feed.id));
-  const wrong = found.filter(({ problems }) => problems.length > 0).length;
-  const json = found.map(({ feed, report, problems }) => ({ ...(report ?? { id: feed.id }), problems }));
-  return {
-    json,
-    text: () => `${findingsTable(found, terminal.width)}\n\n${summary(total, wrong)}`,
-    exitCode: wrong > 0 ? EXIT.withoutSome : EXIT.ok,
-  };
+  return reports;
 }
 
 const summary = (total: number, wrong: number) =>
   wrong === 0
     ? `${total} feeds are as their publishers promise.`
-    : `${wrong} of ${total} feeds need attention. Fix what REMARK shows, or turn a feed off with \`inkling feeds disable FEED\`.`;
+    : `${wrong} of ${total} feeds need attention, marked with "!". Fix what REMARK shows, or turn a feed off with \`inkling feeds disable FEED\`.`;
 
 const HOUR_MS = 3_600_000;
 

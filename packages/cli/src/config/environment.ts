@@ -7,6 +7,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Set by bin/inkling and bin/launch.mjs. It is not a setting. */
 export const LAUNCHER_VARIABLE = "INKLING_LAUNCHER_PID";
+/** Set by the launcher of a clone, to its own path as the user typed it. It is not a setting. */
+export const COMMAND_VARIABLE = "INKLING_COMMAND";
 
 /** Environment variables that are not Inkling settings but conventions of terminals and launchers. */
 export interface Surroundings extends NotifyOptions {
@@ -14,8 +16,8 @@ export interface Surroundings extends NotifyOptions {
   readonly noColor: boolean;
   /** The process id of our parent, if the parent is npm or the launcher. When that process is gone, so is the user. */
   readonly launcherPid: number | undefined;
-  /** True if npx or `npm start` started the command, so that `inkling` may not be on the PATH. */
-  readonly isNpx: boolean;
+  /** How the user starts the command, if it was not started as `inkling`, which may not be on the PATH. */
+  readonly command: string | undefined;
 }
 
 export function surroundings(env: Environment): Surroundings {
@@ -23,10 +25,16 @@ export function surroundings(env: Environment): Surroundings {
   return {
     noColor: Boolean(env.NO_COLOR) || env.TERM === "dumb",
     launcherPid: Number.isInteger(launcher) && launcher > 0 ? launcher : undefined,
-    isNpx: env.npm_command === "exec" || env.npm_lifecycle_event === "start",
+    command: env[COMMAND_VARIABLE] || commandOfNpm(env),
     notifySocket: env.NOTIFY_SOCKET || undefined,
     watchdogUsec: Number(env.WATCHDOG_USEC) || undefined,
   };
+}
+
+/** `npm start` exists only in a clone, and runs in its root. */
+function commandOfNpm(env: Environment): string | undefined {
+  if (env.npm_lifecycle_event === "start") return "./inkling";
+  return env.npm_command === "exec" ? "npx @inkling/cli" : undefined;
 }
 
 export const processEnvironment: Environment = process.env;

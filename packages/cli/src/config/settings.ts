@@ -25,7 +25,7 @@ import { nearest, urlHost } from "@inkling/engine";
 import { parse as parseToml, TomlError } from "smol-toml";
 import { z } from "zod";
 import { SettingsError } from "../terminal/errors.ts";
-import { type Environment, LAUNCHER_VARIABLE } from "./environment.ts";
+import { COMMAND_VARIABLE, type Environment, LAUNCHER_VARIABLE } from "./environment.ts";
 import { feedProblems, withAbsoluteFile } from "./feed-rows.ts";
 import { typeOf } from "./setting-types.ts";
 import {
@@ -43,7 +43,13 @@ const FILE_VARIABLE = "INKLING_CONFIG";
  * Variables that are not settings: the path of the settings file, and variables of the launcher and the project's
  * tests.
  */
-const KNOWN_OTHERS = [FILE_VARIABLE, LAUNCHER_VARIABLE, "INKLING_VECTORS", "INKLING_TEST_FULL"];
+const KNOWN_OTHERS = [
+  FILE_VARIABLE,
+  LAUNCHER_VARIABLE,
+  COMMAND_VARIABLE,
+  "INKLING_VECTORS",
+  "INKLING_TEST_FULL",
+];
 
 /** The settings before computed values are filled in. */
 type Parsed = Omit<Settings, "databaseUrl" | "workers"> & {

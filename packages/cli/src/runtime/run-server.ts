@@ -6,8 +6,10 @@ import { FORM, programFile } from "@inkling/data/program";
 import { probePort, type RunningServer, type ServerOptions, startServer } from "@inkling/server";
 import { exitOnFault } from "@inkling/server/exit-on-fault";
 import { loadOnce } from "@inkling/server/load-once";
+import { lineWriter, STANDARD_ERROR } from "@inkling/server/standard-error";
 import { surroundings } from "../config/environment.ts";
 import { serviceManager } from "../terminal/service-manager.ts";
+import { naming } from "../terminal/terminal.ts";
 import type { Context } from "./command.ts";
 import { recordStart } from "./recorded-settings.ts";
 
@@ -39,16 +41,20 @@ export async function serveUntilStopped(
   beside: (running: RunningServer) => Promise<void>,
 ): Promise<void> {
   terminal.outliveReaders?.();
+  const { command, ...notify } = surroundings(env);
+  const write = lineWriter(STANDARD_ERROR);
+  const named = naming(command ?? "inkling");
   const running = await startServer({
     ...settings,
     ...rest,
+    ...(command && { writeLog: (lines: string) => write(named(lines)) }),
     version,
     console: serveConsole(),
   });
   const { databaseUrl, apiKey = "" } = settings;
   exitOnFault((error) => running.crash(error, [databaseUrl, apiKey]));
   void recordStart(settings, settings.port, running);
-  const manager = serviceManager(surroundings(env));
+  const manager = serviceManager(notify);
   manager.ready();
   const work = beside(running);
   try {

@@ -96,6 +96,25 @@ describe("plain lines", () => {
     expect(log.next(step("building email"), 9_000).keep).toEqual(["  building geo 1.0 s"]);
   });
 
+  test("feeds without a file in the mirror are one line if they are many", () => {
+    const lines = (count: number) => {
+      const log = progress();
+      log.next(step("reading feeds"), 0);
+      for (let i = 0; i < count; i++) {
+        const error = `mirror: the mirror has no file f${i}.*`;
+        const event = feed({ id: `f${i}`, state: "missing", source: "none", error });
+        expect(log.next({ ...event, lacksFile: true }, 1).keep).toEqual([]);
+      }
+      return log.end(1_000);
+    };
+    expect(lines(1)[0]).toBe("  f0 missing: mirror: the mirror has no file f0.*");
+    expect(lines(3)).toHaveLength(4);
+    expect(lines(40)).toEqual([
+      "  the mirror has no file for 40 feeds: `inkling data status` lists them",
+      "  reading feeds 1.0 s",
+    ]);
+  });
+
   test("the last step ends with the build", () => {
     const log = progress();
     log.next(step("publishing"), 0);

@@ -8,6 +8,7 @@ import { formatBytes, formatCount, type Style, type Terminal } from "./terminal.
 export const PLAIN_EVERY_MS = 10_000;
 const BAR_CELLS = 24;
 const SPACE_FOR_BAR = 70;
+const MAX_LINES_WITHOUT_FILE = 3;
 
 interface Step {
   readonly name: string;
@@ -38,6 +39,8 @@ export class Progress {
    * them.
    */
   private readonly unreached = new Map<string, FeedReport[]>();
+  /** The lines of feeds for which the mirror has no file. If they are many, their count replaces them. */
+  private withoutFile: string[] = [];
 
   constructor(options: ProgressOptions) {
     this.options = options;
@@ -84,6 +87,13 @@ export class Progress {
       ...[...this.unreached].flatMap(([why, feeds]) => unreachedLines(why, feeds, this.options.style)),
     );
     this.unreached.clear();
+    const { length } = this.withoutFile;
+    if (length <= MAX_LINES_WITHOUT_FILE) keep.push(...this.withoutFile);
+    else
+      keep.push(
+        `  ${this.options.style.yellow(`the mirror has no file for ${feedCount(length)}`)}: \`inkling data status\` lists them`,
+      );
+    this.withoutFile = [];
     if (this.step === undefined) return;
     keep.push(`  ${this.step.name} ${this.options.style.dim(`${seconds(now - this.step.since)} s`)}`);
     this.step = undefined;
@@ -95,7 +105,7 @@ export class Progress {
     return [];
   }
 
-  private describeTrouble({ feed, trouble }: BuildEvent & { type: "feed" }): string[] {
+  private describeTrouble({ feed, trouble, lacksFile }: BuildEvent & { type: "feed" }): string[] {
     const { id, state, source, error = "" } = feed;
     if (trouble !== undefined) {
       this.unreached.set(trouble.why, [...(this.unreached.get(trouble.why) ?? []), feed]);
@@ -104,7 +114,10 @@ export class Progress {
     if (rest === "") return [];
     const used = state === "loaded" ? `; in use instead: ${SOURCES[source]}` : "";
     const shownState = state === "loaded" ? "not updated" : state;
-    return [`  ${this.options.style.yellow(`${id} ${shownState}`)}: ${rest}${used}`];
+    const line = `  ${this.options.style.yellow(`${id} ${shownState}`)}: ${rest}${used}`;
+    if (lacksFile !== true) return [line];
+    this.withoutFile.push(line);
+    return [];
   }
 }
 

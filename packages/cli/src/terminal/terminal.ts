@@ -69,16 +69,16 @@ export function printSources(output: ErrorOutput, texts: readonly string[], isWh
   printAttributions(output, isWhole ? texts : [first + more]);
 }
 
-/** Names the command as it was started, in texts that quote a command to run. */
-const asStarted = (isNpx: boolean) => (text: string) =>
-  isNpx ? text.replaceAll(/`inkling(?= [a-z-])/g, "`npx @inkling/cli") : text;
+/** Returns a function that names the command as the user starts it, in texts that quote a command to run. */
+export const naming = (command: string) => (text: string) =>
+  text.replaceAll(/`inkling(?= [a-z-])/g, () => `\`${command}`);
 
 /**
  * Returns the terminal of this process.
- * @param isNpx whether npx or `npm start` started the command
+ * @param command how the user starts the command; undefined for `inkling`
  */
-export function processTerminal(noColor: boolean, isNpx: boolean): Terminal {
-  const named = asStarted(isNpx);
+export function processTerminal(noColor: boolean, command: string | undefined): Terminal {
+  const named = naming(command ?? "inkling");
   let isServer = false;
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {

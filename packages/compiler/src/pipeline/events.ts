@@ -63,7 +63,13 @@ export const TROUBLES = ["held", "expired", "failed", "unreached", "missing"] as
 export const buildEvent = z.discriminatedUnion("type", [
   /** A step of the build. `total` is absent while it is unknown. Sent about ten times a second at most. */
   z.object({ type: z.literal("progress"), step: z.string(), done: z.number(), total: z.number().optional() }),
-  z.object({ type: z.literal("feed"), feed: feedReport, trouble: trouble.optional() }),
+  /** `lacksFile` is true if nothing is wrong with the feed, except that the mirror has no file for it. */
+  z.object({
+    type: z.literal("feed"),
+    feed: feedReport,
+    trouble: trouble.optional(),
+    lacksFile: z.literal(true).optional(),
+  }),
   /** A domain that lists disagree on, with its verdict. */
   z.object({
     type: z.literal("conflict"),

@@ -42,6 +42,8 @@ export interface LoadedFeed {
   readonly unreached: boolean;
   /** Why the source could not be reached, now or during an earlier request, and any other problems. */
   readonly trouble: Trouble | undefined;
+  /** Whether nothing is wrong with the feed, except that the mirror has no file for it. */
+  readonly lacksFile: boolean;
   /** Whether the feed's copy had not arrived when the build continued without it. */
   readonly late: boolean;
   /** When the feed's source is due. Undefined if the source is never requested. */
@@ -91,6 +93,7 @@ function loadedFeed(load: Load, tried: Tried, next: FeedState, stored = next): L
     ...reportOf(load, tried, next),
     failed: tried.refusals.some((refusal) => isFault(refusal) && !isHeldCopy(refusal)),
     unreached: isUnreached(tried.refusals),
+    lacksFile: tried.refusals.length > 0 && tried.refusals.every(isAbsentFile),
     late: tried.refusals.some((refusal) => refusal.late === true),
     content,
     forget,
@@ -173,6 +176,8 @@ function failuresOf(refusals: readonly Refusal[]): Refusal[] {
 /** Returns whether the source sent a copy that looks wrong, rather than no copy. */
 const isHeldCopy = (refusal: Refusal): boolean => isNew(refusal) && refusal.copy !== undefined;
 
+const isAbsentFile = ({ source, absent }: Refusal): boolean => source === "mirror" && absent === true;
+
 function isUnreached(refusals: readonly Refusal[]): boolean {
   const failures = failuresOf(refusals);
   return failures.length > 0 && failures.every(({ unreached }) => unreached) && !refusals.some(isFault);
@@ -208,7 +213,13 @@ export async function loadFeeds(
       const options = { ...request, accept, now: now(), deadline, ...effects };
       const one = await loadFeed(feed, options, trusted);
       loaded.set(feed.id, one);
-      emit({ type: "feed", feed: one.report, ...(one.trouble && { trouble: one.trouble }) });
+      const { report: feedReport, trouble, lacksFile } = one;
+      emit({
+        type: "feed",
+        feed: feedReport,
+        ...(trouble && { trouble }),
+        ...(lacksFile && { lacksFile }),
+      });
       report();
     }
   };
