@@ -116,7 +116,7 @@ export const MENU: readonly Section[] = [
 
 /** Pages that others link to, and that need no line in the menu. */
 const UNLISTED: readonly (readonly [source: string, path: string])[] = [
-  ...["express-sign-up", "fastify", "nightly-enrich", "protected-sign-up", "sign-up-form"].map(
+  ...["fastify", "nightly-enrich", "protected-sign-up", "sign-up-form"].map(
     (name) => [`examples/${name}/README.md`, `/examples/${name}`] as const,
   ),
   ["bench/README.md", "/bench/"],

@@ -10,8 +10,6 @@ import { parsePeer } from "@inkling/engine";
 import { type NewKey, openStore, parseNewKey } from "@inkling/store";
 import fc from "fast-check";
 import { formatIp, parseIp } from "../../../packages/client/src/ip.ts";
-import { fetch } from "../../harness/checked-fetch.ts";
-import { freePort } from "../../harness/ports.ts";
 import { CLIENT, installClient, run } from "../../harness/published-packages.ts";
 import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { ServerProgram } from "../../harness/server-program.ts";
@@ -29,7 +27,6 @@ const tokens = { sandbox: "", live: "", paced: "" };
 
 /** A folder in which the package is installed as npm would install it. */
 const project = temporaryFolder();
-const children: Bun.Subprocess[] = [];
 let packed: readonly string[] = [];
 let url = "";
 let server: ServerProgram;
@@ -58,9 +55,7 @@ async function startServer(): Promise<void> {
 beforeAll(async () => {
   [packed] = await Promise.all([installClient(project), startServer()]);
 });
-afterAll(() => {
-  for (const child of children) child.kill();
-});
+afterAll(() => server.kill());
 
 describe("the package", () => {
   test("holds what was built, its pages and its licence, and nothing else", () => {
@@ -259,56 +254,6 @@ describe.each(RUNTIMES.filter(([, [program]]) => program !== ""))("on %s", (name
   test("a wrong key, and an unavailable server", () => {
     expect(results.wrongKey).toMatchObject({ code: "KEY_INVALID", httpStatus: 401 });
     expect(results.unavailable).toEqual({ available: false, verdict: "deny", error: "CONNECTION_FAILED" });
-  });
-});
-
-describe("the middleware page's sign-up", () => {
-  const guard = /^```js\n([\s\S]*?)^```$/m.exec(MIDDLEWARE)?.[1] ?? "";
-  let own: Bun.Subprocess;
-  let signup = "";
-  beforeAll(async () => {
-    writeFileSync(join(project, "signup.mjs"), guard);
-    const port = String(freePort());
-    signup = `http://127.0.0.1:${port}/signup`;
-    own = Bun.spawn([NODE, "signup.mjs"], {
-      cwd: project,
-      env: { ...process.env, SERVER: url, KEY: tokens.sandbox, PORT: port },
-      stdout: "inherit",
-      stderr: "inherit",
-    });
-    children.push(own);
-    while (own.exitCode === null && !(await fetch(signup).catch(() => undefined))) await Bun.sleep(20);
-  });
-
-  const send = async (email: unknown, from?: string) => {
-    const headers = {
-      "Content-Type": "application/json",
-      ...(from !== undefined && { "X-Forwarded-For": from }),
-    };
-    const response = await fetch(signup, { method: "POST", headers, body: JSON.stringify({ email }) });
-    return [response.status, await response.text()] as const;
-  };
-
-  const rows: [name: string, email: unknown, from: string | undefined, status: number][] = [
-    ["an ordinary address", "jane@example.com", undefined, 201],
-    ["a disposable address", "jane@disposable.example", undefined, 422],
-    ["no address", "jane", undefined, 422],
-    ["nothing", undefined, undefined, 422],
-    ["a Tor exit", "jane@example.com", "192.0.2.6", 403],
-    ["a Tor exit that claims to be another", "jane@example.com", "192.0.2.1, 192.0.2.6", 403],
-    ["a visitor that claims to be a Tor exit", "jane@example.com", "192.0.2.6, 192.0.2.1", 201],
-  ];
-  test("has 15 lines", () => expect(guard.trim().split("\n").length).toBeLessThanOrEqual(15));
-  test.each(rows)("%s", async (_, email, from, status) => {
-    const [got, text] = await send(email, from);
-    expect(got).toBe(status);
-    expect(MIDDLEWARE).toContain(text); // as the page shows it
-  });
-
-  // This must be the file's last test, because it stops the server.
-  test("accepts every sign-up while the service is unavailable", async () => {
-    await server.kill();
-    expect((await send("jane@disposable.example", "192.0.2.7"))[0]).toBe(201);
   });
 });
 

@@ -21,7 +21,6 @@ import { type SmallServer, startSmallServer } from "../../harness/server.ts";
 const ROOT = resolve(import.meta.dir, "../../..");
 const FOLDER = join(ROOT, "examples");
 const EXAMPLES: Readonly<Record<string, () => void>> = {
-  "express-sign-up": expressSignUp,
   "protected-sign-up": protectedSignUp,
   fastify: fastifyCheckout,
   "sign-up-form": signUpForm,
@@ -40,17 +39,13 @@ const ADDRESS = SMALL_NETWORK.replace("0/24", "142");
 const project = temporaryFolder();
 const children: Bun.Subprocess[] = [];
 let inkling: SmallServer;
-/** Accepts connections and never answers. */
-let silent: Bun.TCPSocketListener;
 
 beforeAll(async () => {
-  silent = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   cpSync(FOLDER, project, { recursive: true });
   [inkling] = await Promise.all([startSmallServer(), installClient(project)]);
 });
 afterAll(async () => {
   for (const child of children) child.kill();
-  silent.stop(true);
   await inkling.server.stop();
 });
 
@@ -111,56 +106,6 @@ describe("examples/", () => {
 });
 
 describe.each(Object.entries(EXAMPLES))("%s", (_, body) => body());
-
-function expressSignUp(): void {
-  const name = "express-sign-up";
-  const signUp = (origin: string, email: unknown, from: string) => post(`${origin}/sign-up`, { email }, from);
-  let sandbox: string;
-  let live: string;
-  beforeAll(async () => {
-    [sandbox, live] = (await Promise.all(
-      [{}, { KEY: inkling.keys.live }].map(async (over) => (await startExample(name, over)).origin),
-    )) as [string, string];
-  });
-
-  test("prints what its README shows", () => runReadme(name, sandbox));
-
-  const rows: [what: string, email: unknown, from: string, status: number, decision: string | undefined][] = [
-    ["an ordinary visitor", "jane@example.com", "192.0.2.1", 201, "allow"],
-    ["an abuser", "jane@example.com", "192.0.2.4", 202, "challenge"],
-    ["a proxy", "jane@example.com", "192.0.2.5", 202, "challenge"],
-    ["a Tor exit", "jane@example.com", "192.0.2.6", 202, "challenge"],
-    ["an abuser that sends another address", "jane@example.com", "192.0.2.1, 192.0.2.4", 202, "challenge"],
-    ["a disposable address", "jane@disposable.example", "192.0.2.1", 422, "refuse"],
-    ["a disposable address of an abuser", "jane@disposable.example", "192.0.2.4", 422, "refuse"],
-    ["no valid address", "jane", "192.0.2.1", 422, "refuse"],
-    ["a server error about the email address", "jane@internal.example", "192.0.2.1", 202, "challenge"],
-    ["a server error about the IP address", "jane@example.com", "203.0.113.16", 202, "challenge"],
-    ["a disposable address, with that error", "jane@disposable.example", "203.0.113.16", 422, "refuse"],
-    ["no email address", undefined, "192.0.2.1", 400, undefined],
-  ];
-  test.each(rows)("%s", async (_, email, from, status, decision) => {
-    const [got, body] = await signUp(sandbox, email, from);
-    expect([got, body.decision]).toEqual([status, decision]);
-  });
-
-  test("with the data of a release", async () => {
-    expect(await signUp(live, "jane@gmail.com", "8.8.8.8")).toEqual([201, { decision: "allow" }]);
-    expect(await signUp(live, "jane@gmail.com", ADDRESS)).toEqual([202, { decision: "challenge" }]);
-    expect(await signUp(live, `jane@${smallDomain(1)}`, "8.8.8.8")).toEqual([422, { decision: "refuse" }]);
-  });
-
-  test.each([
-    ["no server", () => NOWHERE, "CONNECTION_FAILED"],
-    ["a server that does not answer", () => `http://127.0.0.1:${silent.port}`, "TIMED_OUT"],
-  ])("%s: every visitor is challenged, and the log has the reason", async (_, server, code) => {
-    const { origin, stderr } = await startExample(name, { SERVER: server() });
-    expect(await signUp(origin, "jane@example.com", "192.0.2.1")).toEqual([202, { decision: "challenge" }]);
-    const { value } = await stderr.getReader().read();
-    expect(new TextDecoder().decode(value)).toContain(`Inkling is unavailable: ${code}\n`);
-    expect(readmeOf(name)).toContain("`Inkling is unavailable: CONNECTION_FAILED`");
-  });
-}
 
 function protectedSignUp(): void {
   const name = "protected-sign-up";

@@ -1,0 +1,207 @@
+// recipes.test.ts: runs each recipe of docs/sign-up-protection.md from the page itself, on its runtime, and sends it the
+// page's curl lines. A recipe whose framework is missing on this machine is skipped and named.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { openStore } from "@inkling/store";
+import { fetch } from "../../harness/checked-fetch.ts";
+import { freePort } from "../../harness/ports.ts";
+import { installClient, run } from "../../harness/published-packages.ts";
+import { SMALL_NETWORK, smallRelease, temporaryFolder } from "../../harness/release.ts";
+import { type SmallServer, startServerOn } from "../../harness/server.ts";
+
+const ROOT = resolve(import.meta.dir, "../../..");
+const PAGE = readFileSync(join(ROOT, "docs/sign-up-protection.md"), "utf8");
+const NODE = Bun.which("node")!;
+const BUN = process.execPath;
+const PROXY = SMALL_NETWORK.replace("0/24", "142");
+/** No service has port 2, and only root could listen there. */
+const NOWHERE = "http://127.0.0.1:2";
+
+const project = temporaryFolder();
+const children: Bun.Subprocess[] = [];
+let inkling: SmallServer;
+
+/** Returns a section's block that names its file, and that file. */
+function blockOf(section: string): readonly [file: string, text: string] {
+  const text = PAGE.split(/^## /m).find((part) => part.startsWith(`${section}\n`))!;
+  const [, code, , file] = /^```(?:js|python)\n((\/\/|#) (\S+)\n[\s\S]*?)^```$/m.exec(text)!;
+  return [file!, code!];
+}
+
+/** Where Cloudflare's documentation describes it: a token counts once, and only with the secret. */
+const tokens = new Set(["solved-1", "solved-2"]);
+const siteverify = Bun.serve({
+  port: 0,
+  hostname: "127.0.0.1",
+  async fetch(request) {
+    const form = await request.formData();
+    if (form.get("secret") !== "the secret")
+      return Response.json({ success: false, "error-codes": ["invalid-input-secret"] });
+    const success = tokens.delete(String(form.get("response")));
+    return Response.json({ success, "error-codes": success ? [] : ["timeout-or-duplicate"] });
+  },
+});
+
+beforeAll(async () => {
+  const dataDir = temporaryFolder();
+  smallRelease(dataDir, 1);
+  const store = await openStore(`sqlite://${join(dataDir, "inkling.db")}`);
+  const [, text] = /^```toml\n([\s\S]*?)^```$/m.exec(PAGE)!;
+  await store.rulesets.publish({ text: text!, note: "test" }, { author: "test", source: "cli" } as never);
+  await store.close();
+  [inkling] = await Promise.all([startServerOn(dataDir), installClient(project)]);
+});
+afterAll(async () => {
+  for (const child of children) child.kill();
+  siteverify.stop(true);
+  await inkling.server.stop();
+});
+
+type Command = (file: string, port: string) => readonly string[];
+interface Recipe {
+  readonly command: Command;
+  /** Changes the recipe's text, for what the page leaves to the reader's application. */
+  readonly change?: (code: string) => string;
+}
+
+/** Starts a recipe with its port and Inkling's address in place of the page's. */
+async function start(
+  section: string,
+  { command, change = (code) => code }: Recipe,
+  { key = inkling.keys.test, origin = inkling.origin } = {},
+): Promise<string> {
+  const [file, code] = blockOf(section);
+  const port = String(freePort());
+  const folder = join(project, `${section} ${port}`.replace(/\W+/g, "-"));
+  const path = join(folder, file);
+  mkdirSync(dirname(path), { recursive: true });
+  const placed = code.replaceAll("3000", port).replace("http://127.0.0.1:8080", origin);
+  writeFileSync(path, change(placed));
+  const child = Bun.spawn([...command(path, port)], {
+    cwd: folder,
+    env: {
+      ...process.env,
+      KEY: key,
+      PYTHONPATH: join(ROOT, "packages/python"),
+      TURNSTILE_SECRET: "the secret",
+      TURNSTILE_SITE_KEY: "the site key",
+    },
+    stdout: "ignore",
+    stderr: "pipe",
+  });
+  children.push(child);
+  const url = `http://127.0.0.1:${port}`;
+  while (child.exitCode === null && !(await fetch(url).catch(() => undefined))) await Bun.sleep(50);
+  if (child.exitCode !== null) throw new Error(`${section}: ${await new Response(child.stderr).text()}`);
+  return url;
+}
+
+/** The table's rows behind the curl lines: status and a part of the answer. */
+function expected(): readonly (readonly [curl: string, status: number, text: string])[] {
+  const section = PAGE.slice(PAGE.indexOf("## Try it"));
+  const curls = [...section.matchAll(/^(curl http:\/\/127\.0\.0\.1:3000.*)$/gm)].map(([, line]) => line!);
+  const rows = [...section.matchAll(/^\| .* \| (\d{3}) \| `(.*?)` \|$/gm)];
+  expect([curls.length, rows.length]).toEqual([4, 4]);
+  return curls.map((line, i) => [line, Number(rows[i]![1]), rows[i]![2]!]);
+}
+
+const node: Recipe = { command: (file) => [NODE, file] };
+const bun: Recipe = { command: (file) => [BUN, file] };
+const python = ["python3", "/usr/bin/python3"].find(
+  (program) =>
+    Bun.which(program) !== null &&
+    Bun.spawnSync([program, "-c", "import django, fastapi, flask, uvicorn"]).success,
+);
+const pythonic = (...args: string[]): Recipe | undefined =>
+  python === undefined
+    ? undefined
+    : {
+        command: (file, port) => [
+          python,
+          "-B",
+          ...args.map((it) => it.replace("FILE", file).replace("PORT", port)),
+        ],
+      };
+
+const RECIPES: Readonly<Record<string, Recipe | undefined>> = {
+  Express: node,
+  Fastify: node,
+  Hono: bun,
+  Koa: node,
+  // The package is a hundred times as large as the others, and its handlers get a Request.
+  "Next.js": {
+    command: (file, port) => [BUN, file, port],
+    change: (code) => `${code}\nexport default { port: Number(process.argv[2]), fetch: POST };`,
+  },
+  FastAPI: pythonic("-m", "uvicorn", "sign_up:app", "--port", "PORT"),
+  Django: pythonic("FILE", "runserver", "--noreload", "PORT"),
+  Flask: pythonic("-m", "flask", "--app", "sign_up", "run", "--port", "PORT"),
+};
+
+test("every recipe has a row here", () => {
+  const sections = [...PAGE.matchAll(/^## (.+)$/gm)].map(([, title]) => title!);
+  expect(sections.slice(0, sections.indexOf("Try it")).sort()).toEqual(Object.keys(RECIPES).sort());
+});
+
+describe.each(Object.entries(RECIPES))("%s", (section, recipe) => {
+  if (recipe === undefined) {
+    test.skip("needs the packages fastapi, uvicorn, django and flask", () => {});
+    return;
+  }
+  test("answers as the page's table says", async () => {
+    const url = await start(section, recipe);
+    for (const [line, status, text] of expected()) {
+      const sent = line.replace("http://127.0.0.1:3000", url);
+      const answer = await run(["sh", "-c", `${sent} -sS -w '\\n%{http_code}'`], project);
+      expect(answer).toContain(text);
+      expect(answer.trim().split("\n").at(-1)).toBe(String(status));
+    }
+  });
+  test("without a server: a confirmation", async () => {
+    const url = await start(section, recipe, { origin: NOWHERE });
+    const body = JSON.stringify({ email: "jane@example.com" });
+    const headers = { "Content-Type": "application/json", "X-Forwarded-For": "192.0.2.1" };
+    const response = await fetch(`${url}/sign-up`, { method: "POST", headers, body });
+    expect([response.status, await response.json()]).toEqual([201, { account: "to be confirmed" }]);
+  });
+});
+
+describe("the CAPTCHA", () => {
+  const [, module] = blockOf("Challenge with a CAPTCHA");
+  const change = (code: string) => {
+    const changed = code.replace("{ trustProxy: 1 }", "{ trustProxy: 1, ...captcha }");
+    expect(changed).not.toBe(code);
+    return `${module.replace(/https:\/\/challenges\S+(?=")/, siteverify.url.href)}\n${changed}`;
+  };
+  let url: string;
+  beforeAll(async () => {
+    url = await start("Express", { ...node, change }, { key: inkling.keys.live });
+  });
+  const signUp = async (more: object, from = PROXY) => {
+    const headers = { "Content-Type": "application/json", "X-Forwarded-For": from };
+    const body = JSON.stringify({ email: "jane@gmail.com", ...more });
+    const response = await fetch(`${url}/sign-up`, { method: "POST", headers, body });
+    return [response.status, await response.json()];
+  };
+  const asked = [403, { captcha: "the site key" }];
+  const created = [201, { account: "created" }];
+  const token = (text: unknown) => ({ "cf-turnstile-response": text });
+
+  test("is asked of a challenged visitor, and lets in who has solved it", async () => {
+    expect(await signUp({}, "8.8.8.8")).toEqual(created);
+    expect(await signUp({})).toEqual(asked);
+    expect(await signUp(token("solved-1"))).toEqual(created);
+  });
+  test("a token counts once, and no other text counts", async () => {
+    expect(await signUp(token("solved-2"))).toEqual(created);
+    for (const text of ["solved-2", "", "x".repeat(5_000), ["solved-2"], { solved: true }, true])
+      expect(await signUp(token(text))).toEqual(asked);
+  });
+  test("without an answer about the token, the visitor is asked again", async () => {
+    siteverify.stop(true);
+    tokens.add("solved-3");
+    expect(await signUp(token("solved-3"))).toEqual(asked);
+  });
+});
