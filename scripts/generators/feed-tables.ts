@@ -23,6 +23,7 @@ const WHY: Readonly<Record<OptIn["why"], string>> = {
   licence: "no licence",
   "non-commercial": "non-commercial",
   noisy: "noisy",
+  dns: "sends DNS queries",
 };
 
 const code = (text: string) => `\`${text}\``;

@@ -162,7 +162,8 @@ const LABELS = {
       "the name itself suggests a disposable domain or an ordinary one, as `why` explains; shown only if lists disagree",
   },
   mail_host: {
-    meaning: "the domain's mail goes to a [disposable mail host](email.md#disposable-mail-hosts)",
+    meaning:
+      "the domain's mail goes to a [disposable mail host](email.md#disposable-mail-hosts), or to a [provider of paid mailboxes](mail-policy.md#mail-hosts)",
   },
   role_account: { meaning: "the mailbox belongs to a role, not a person ([email checks](email.md#labels))" },
   alias: { meaning: "the address has a tag: `jane+shop`" },

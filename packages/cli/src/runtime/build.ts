@@ -320,6 +320,8 @@ export function buildOrder(settings: Settings, options: BuildOptions): BuildOrde
     ...(since !== undefined && { since }),
     accept: [...accept],
     ownFeeds: settings.feed,
+    dnsServers: settings.dnsServers,
+    dnsExclude: settings.dnsExclude,
     credentials: fetch ? credentialsOf(settings) : {},
   };
 }

@@ -36,6 +36,7 @@ export const EXTENSIONS = {
   "exit-networks": "csv", // Inkling's own: rows of network,operator,source
   "json-networks": "json", // any document; a path names the networks
   "json-domains": "json", // any document; a path names the domains
+  "mail-hosts": "csv", // rows of domain,date,hosts
   "relay-domains": "csv", // Inkling's own: rows of domain,service,source
   "nro-delegated": "txt", // pipe-separated delegations
   "operator-systems": "csv", // Inkling's own: rows of asn,operator,source
@@ -92,9 +93,9 @@ export interface PublisherRequest {
 export interface OptIn {
   /**
    * `key`: the publisher requires an account. `licence`: the publisher states no clear licence. `non-commercial`: its
-   * terms forbid commercial use. `noisy`: the list flags too many addresses.
+   * terms forbid commercial use. `noisy`: the list flags too many addresses. `dns`: builds send DNS queries.
    */
-  readonly why: "key" | "licence" | "non-commercial" | "noisy";
+  readonly why: "key" | "licence" | "non-commercial" | "noisy" | "dns";
   /** The terms that the operator accepts by turning the feed on, in one or two sentences. */
   readonly terms: string;
   /** Credentials that the publisher requires. */
@@ -200,6 +201,8 @@ export interface Feed {
   readonly allowHttp?: true;
   /** For an operator's own feed: a digest of the settings that determine how its file is interpreted. */
   readonly definition?: string;
+  /** DNS is the publisher: the build looks up what the feed contains (pipeline/mail-hosts.ts). */
+  readonly asksDns?: true;
   /** Path of Inkling's own file, relative to the root of this package. */
   readonly own?: string;
   /** Format of the `own` file, if it differs from the publisher's. */
@@ -220,8 +223,8 @@ export const formatsOf = ({
 ];
 
 /** Can the feed be loaded without a mirror? */
-export const hasSource = ({ urls, seed, own, file }: Feed, now: Date): boolean =>
-  urls(now).length > 0 || [seed, own, file].some((source) => source !== undefined);
+export const hasSource = ({ urls, seed, own, file, asksDns }: Feed, now: Date): boolean =>
+  urls(now).length > 0 || [seed, own, file, asksDns].some((source) => source !== undefined);
 
 /** Returns the names of the credentials that the feed's publisher requires. */
 export const requiredCredentials = ({ optIn, credentials }: Feed): readonly string[] =>

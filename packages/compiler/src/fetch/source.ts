@@ -87,6 +87,8 @@ export interface SourceOptions {
   readonly times?: FetchTimes;
   /** The time at which the build continues without files that have not arrived, on the clock of performance.now(). */
   readonly deadline?: number | undefined;
+  /** Looks up the content of a feed in DNS, given its last good copy. */
+  readonly lookUp?: (known: FeedCopy | undefined) => Promise<Uint8Array>;
   /** Returns the folder of an installed npm package. Throws if the package is not installed. */
   readonly packageFolder?: ((name: string) => string) | undefined;
 }
@@ -109,6 +111,8 @@ export async function* candidates(
   else if (feed.file !== undefined)
     yield await attempt("mirror", () => readFromFile(feed, feed.file!, downloadPath(kept), kept, options));
   else if (options.mirror !== undefined) yield* fromMirror(feed, options.mirror, options, kept);
+  else if (feed.asksDns && options.fetch && options.isDue !== false)
+    yield await attempt("fetched", () => fromDns(feed, options, kept));
   else if (options.fetch) yield* fromPublisher(feed, options, kept);
   yield* localCopies(feed, options, kept);
 }
@@ -134,7 +138,7 @@ export async function* localCopies(
 export function isRemote(feed: Feed, { mirror, fetch, now }: SourceOptions): boolean {
   if (feed.file !== undefined) return false;
   if (mirror !== undefined) return isMirrorUrl(mirror);
-  return fetch && feed.urls(now).length > 0;
+  return fetch && (feed.asksDns === true || feed.urls(now).length > 0);
 }
 
 async function* fromMirror(
@@ -156,6 +160,14 @@ async function* fromMirror(
     if (!isNotFound(candidate)) yield candidate;
     else if (feed.own === undefined) yield { ...candidate, absent: true };
   }
+}
+
+async function fromDns(feed: Feed, options: SourceOptions, kept: KeptCopies): Promise<FeedCopy> {
+  const { lookUp, now } = options;
+  if (lookUp === undefined) throw new FeedError("is looked up by a build only");
+  const file = { path: downloadPath(kept), bytes: await lookUp(kept.find("copy")) };
+  const { format, licence } = feed;
+  return { source: "fetched", format, licence, ...measure([file]), fetchedAt: now };
 }
 
 async function* fromPublisher(

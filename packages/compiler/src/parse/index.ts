@@ -27,6 +27,7 @@ import {
   parseDomainLines,
   parseFakefilterText,
   parseIpLines,
+  parseMailHosts,
   parseProxyLines,
   parseRankedDomains,
   parseSpamhaus,
@@ -80,6 +81,7 @@ const DOMAIN_PARSERS: { readonly [F in Format]?: Parse<ParsedDomains> } = {
   "misp-domains": parseMispDomains,
   "ranked-domains": parseRankedDomains,
   "organisation-websites": parseOrganisations,
+  "mail-hosts": parseMailHosts,
   "relay-domains": parseRelayDomains,
 };
 

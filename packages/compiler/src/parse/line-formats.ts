@@ -36,6 +36,17 @@ export const parseRankedDomains = lineParser(DomainList, () => (line, number, li
   return undefined;
 });
 
+/** The service of each domain is the date of its lookup, and its hosts. */
+export const parseMailHosts = lineParser(DomainList, () => (line, number, list) => {
+  if (line.startsWith("#")) return findStatedDate(line);
+  const [domain = "", date = "", hosts = ""] = line.split(",");
+  const isValid = hosts === "" || hosts.split(" ").every((host) => toAsciiDomain(host) === host);
+  if (isValid && /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(date))
+    list.add(number, domain, `${date} ${hosts}`.trim());
+  else list.tally.fail(number, "is not a domain, a date and hosts");
+  return undefined;
+});
+
 const PROXY = /^(?:[a-z0-9]+:\/\/)?(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+)):([0-9]{1,5})$/;
 
 export const parseProxyLines = lineParser(NetworkList, () => (line, number, list) => {

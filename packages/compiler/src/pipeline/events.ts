@@ -43,6 +43,9 @@ export const buildRequest = z.object({
    * folder.
    */
   ownFeeds: ownFeeds.optional(),
+  /** DNS servers and excluded domains for feeds that DNS publishes. Without servers, the system's are used. */
+  dnsServers: z.array(z.string()).readonly().optional(),
+  dnsExclude: z.array(z.string()).readonly().optional(),
   /** Credentials for publishers that require an account, by their names in the feed table. */
   credentials: z.record(z.string(), z.string()).default({}),
 });

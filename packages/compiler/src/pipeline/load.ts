@@ -9,6 +9,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ACCEPT_RELEASE } from "@inkling/contract";
+import { dnsServersOf, makeResolver } from "@inkling/data/dns";
 import type { FeedReport, Release } from "@inkling/engine";
 import type { Feed } from "../catalog/feed.ts";
 import { chosenFeeds, readFeedChoice } from "../catalog/feed-choice.ts";
@@ -19,11 +20,13 @@ import { type FeedState, type HeldCopy, readFeedState, writeFeedState } from "..
 import { describeCopy, KeptCopies } from "../fetch/kept-copies.ts";
 import { nextFeedState, type Outcome, publishHeld } from "../fetch/next-state.ts";
 import { localCopies, type SourceOptions } from "../fetch/source.ts";
+import { parseDomains } from "../parse/index.ts";
 import { unflaggableDomains, unflaggableNetworks } from "../validate/content-gates.ts";
 import { ageOf } from "../validate/copy-gates.ts";
 import type { Content } from "../validate/read-copy.ts";
 import type { BuildEffects, BuildRequest, Trouble } from "./events.ts";
 import { isFault, problemText, reportOf } from "./feed-report.ts";
+import { domainsToLookUp, lookUpMailHosts } from "./mail-hosts.ts";
 import {
   type Load,
   type LoadOptions,
@@ -206,11 +209,21 @@ export async function loadFeeds(
   const waiting = chosen.filter(({ id }) => !loaded.has(id));
   const report = () =>
     emit({ type: "progress", step: "reading feeds", done: loaded.size, total: chosen.length });
-  const work = async () => {
+  const lookUp = (known: FeedCopy | undefined) => {
+    const claims = [...loaded.values()].flatMap((one) => one.content().domains ?? []);
+    const before = known && parseDomains(known.format, known.files[0]!.bytes).domains;
+    return lookUpMailHosts(domainsToLookUp(claims), before ?? new Map(), {
+      dns: makeResolver(dnsServersOf(request.dnsServers ?? [])),
+      now: now(),
+      excluded: request.dnsExclude ?? [],
+      progress: (done, total) => emit({ type: "progress", step: "looking up mail hosts", done, total }),
+    });
+  };
+  const work = async (waiting: Feed[]) => {
     for (let feed = waiting.shift(); feed !== undefined; feed = waiting.shift()) {
       const accept = request.accept.some((id) => id === feed.id || id === ACCEPT_RELEASE);
       const effects = { chance, onRequest: report, ...(times && { times }) };
-      const options = { ...request, accept, now: now(), deadline, ...effects };
+      const options = { ...request, accept, now: now(), deadline, lookUp, ...effects };
       const one = await loadFeed(feed, options, trusted);
       loaded.set(feed.id, one);
       const { report: feedReport, trouble, lacksFile } = one;
@@ -224,7 +237,9 @@ export async function loadFeeds(
     }
   };
   report();
-  await Promise.all(Array.from({ length: CONCURRENT_LOADS }, work));
+  const [first, last] = [waiting.filter(({ asksDns }) => !asksDns), waiting.filter(({ asksDns }) => asksDns)];
+  await Promise.all(Array.from({ length: CONCURRENT_LOADS }, () => work(first)));
+  await work(last); // because the lookups depend on what the other feeds contain
   return chosen.flatMap(({ id }) => loaded.get(id) ?? []);
 }
 

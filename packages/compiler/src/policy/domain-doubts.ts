@@ -1,5 +1,5 @@
-// domain-doubts.ts: finds what counts against a listing, apart from allow-lists: popularity, a reserved ending, or a
-// typing error.
+// domain-doubts.ts: finds what counts against a listing, apart from allow-lists: popularity, a reserved ending, a
+// typing error, or the mail host of a provider of paid mailboxes.
 //
 // They vote together with the lists of free mail (email.ts). A doubt only counts as a vote, so heavier lists outvote
 // it.
@@ -11,6 +11,7 @@
 import { suggestDomain } from "@inkling/engine";
 import type { DomainClaims } from "../catalog/claims.ts";
 import {
+  MAIL_HOST_WEIGHT,
   POPULAR_PARENT_WEIGHT,
   popularWeight,
   RESERVED_ENDING_WEIGHT,
@@ -18,10 +19,11 @@ import {
   weightOf,
 } from "./domain-weights.ts";
 import type { WeightedList } from "./lineage.ts";
+import { MAIL_HOSTS, mailHostsOf } from "./mail-hosts.ts";
 
 export interface Doubt extends WeightedList {
-  readonly label: "popular" | "name";
-  /** The popular name: the domain itself or one of its parents. */
+  readonly label: "popular" | "name" | "mail_host";
+  /** The domain of the mail host, or the popular name: the domain itself or one of its parents. */
   readonly name?: string;
   readonly why?: string;
 }
@@ -33,10 +35,12 @@ const OPEN_FROM = 3;
 export class DomainDoubts {
   private readonly popular: readonly DomainClaims[];
   private readonly openEndings: ReadonlySet<string>;
+  private readonly acquitted: ReadonlyMap<string, string>;
 
   constructor(claims: readonly DomainClaims[]) {
     this.popular = claims.filter(({ subject }) => subject === "popular");
     this.openEndings = openEndings(claims);
+    this.acquitted = mailHostsOf(claims).acquitted;
   }
 
   /** @param path from the engine's `walkUp`: the listed domain and its parents, ending with its registrable domain */
@@ -47,6 +51,12 @@ export class DomainDoubts {
       if (name === undefined) continue;
       const weight = name === path[0] ? popularWeight(feed, domains.get(name)) : POPULAR_PARENT_WEIGHT;
       doubts.push({ feed, lineage, weight, label: "popular", name });
+    }
+    const [name = ""] = path;
+    const provider = this.acquitted.get(name);
+    if (provider !== undefined) {
+      const why = `its mail goes to ${provider}`;
+      doubts.push({ feed: MAIL_HOSTS, label: "mail_host", name, weight: MAIL_HOST_WEIGHT, why });
     }
     const ofName = this.nameDoubt(path.at(-1));
     if (ofName !== undefined) doubts.push({ feed: "its name", label: "name", ...ofName });

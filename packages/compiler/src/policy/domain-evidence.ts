@@ -8,9 +8,10 @@
 import { cutSuffix, SPAN_NONE, walkUp } from "@inkling/engine";
 import type { DomainClaims } from "../catalog/claims.ts";
 import type { Doubt } from "./domain-doubts.ts";
-import { hasDisposableName, NAME_WEIGHT } from "./domain-weights.ts";
+import { hasDisposableName, MAIL_HOST_WEIGHT, NAME_WEIGHT } from "./domain-weights.ts";
 import { Credit, type DomainVerdicts, mayHaveMail, ownPath, sharedNames } from "./email.ts";
 import type { EvidenceText } from "./evidence.ts";
+import { MAIL_HOSTS } from "./mail-hosts.ts";
 
 type DomainEvidence = ReadonlyMap<string, readonly EvidenceText[]>;
 
@@ -66,6 +67,7 @@ export function domainEvidence(claims: readonly DomainClaims[], verdicts: Domain
         isBelow: path.slice(1).some((name) => verdicts.disposable.has(name)),
         sharedBy: shared.get(domain),
         doubts: verdicts.doubts.get(domain) ?? [],
+        mailService: verdicts.confirmed.get(domain),
       };
       const key = keyOf(listings, facts);
       let entries = lists.get(key);
@@ -92,6 +94,8 @@ interface Facts {
   /** The feed according to which the names below the domain belong to different owners. */
   readonly sharedBy: string | undefined;
   readonly doubts: readonly Doubt[];
+  /** The disposable-email service that receives the domain's mail. */
+  readonly mailService: string | undefined;
 }
 
 function entriesOf(
@@ -139,6 +143,14 @@ function entriesOf(
       why: WHY.name,
       span: SPAN_NONE,
     });
+  }
+  if (facts.mailService !== undefined && isListed && !isRelay) {
+    const entry = { feed: MAIL_HOSTS, label: "mail_host", span: SPAN_NONE };
+    const why = `its mail goes to ${facts.mailService}`;
+    const effect = facts.disposable
+      ? { effect: "sets" as const, flags: FLAGS }
+      : { effect: "label" as const };
+    entries.push({ ...entry, ...effect, ...(isVote && { weight: MAIL_HOST_WEIGHT }), why });
   }
   if (facts.relayBelow !== undefined && isListed) {
     const entry = { feed: facts.relayBelow, label: LABELS.relay, span: SPAN_NONE };
@@ -189,13 +201,23 @@ function labelsOf(name: string): number {
 
 /** Returns everything that the entries depend on, as text. Most names on a list share the same text. */
 function keyOf(listings: readonly Listing[], facts: Facts): string {
-  const { disposable, hasMail, relayBelow, nameVoted, isBelow, isUnconfirmed, sharedBy, doubts } = facts;
+  const {
+    disposable,
+    hasMail,
+    relayBelow,
+    nameVoted,
+    isBelow,
+    isUnconfirmed,
+    sharedBy,
+    doubts,
+    mailService,
+  } = facts;
   const flags = [disposable, hasMail, nameVoted, isBelow, isUnconfirmed].map(Number).join("");
   const against = doubts.map(({ feed, weight, name, why }) =>
     [feed, weight, name && labelsOf(name), why].join(),
   );
   const lists = listings.map(({ claim, labels, weight }) => `${claim}.${labels}.${weight}`).join();
-  return [flags, lists, relayBelow, sharedBy, ...against].join(" ");
+  return [flags, lists, relayBelow, sharedBy, mailService, ...against].join(" ");
 }
 
 /** Maps each parent of a relay to the first feed that names a relay below it. */

@@ -47,6 +47,9 @@ const PUBLISHERS = new Map(FEEDS.map(({ id, homepage }) => [id, homepage]));
 /** Returns the publisher of a feed. Two lists of one publisher have one origin. */
 export const publisherOf = (feed: string) => PUBLISHERS.get(feed) ?? feed;
 
+/** Weight of a mail host, for or against a listing: as much as a reviewed list. */
+export const MAIL_HOST_WEIGHT = 2;
+
 /** Weight that a popular parent domain has against a listed name below it. */
 export const POPULAR_PARENT_WEIGHT = 1;
 

@@ -28,6 +28,7 @@ const relay = (...domains: string[]) => claim("relay-domains", "relay", domains)
 const popular = (...domains: string[]) => claim("cloudflare-top-100k", "popular", domains);
 const shared = (...domains: string[]) => claim("shared-domains", "shared", domains);
 const copied = (...domains: string[]) => claim("ivolo-domains", "copied", domains);
+const hosts = (domains: Record<string, string>) => claim("mail-hosts", "mail_host", domains);
 const COPIED = "tompec-domains";
 const REVIEWED = "disposable-email-domains";
 
@@ -51,6 +52,35 @@ describe("judgeDomains", () => {
       expected: Object.fromEntries(
         ["one.com", "both.com", "reviewed.com", "tempmail-x.com"].map((name) => [name, [name]]),
       ),
+    },
+    {
+      name: "a mail host of a disposable service confirms a copy; a host of paid mailboxes outweighs one reviewed list",
+      claims: [
+        listed(COPIED, "sure.com", "shared.com", "mixed.com", "no-mx.com", "late.com", "company.com", "x.sure.com"),
+        listed("disposable-domains", "late.com"),
+        copied("sure.com", "shared.com", "mixed.com", "no-mx.com", "late.com", "company.com"),
+        listed(REVIEWED, "one.com", "two.com"),
+        listed("fakefilter", "two.com", "seen.com"),
+        relay("relay.com"),
+        hosts({
+          "sure.com": "2026-11-01 smtp.yopmail.com",
+          "shared.com": "2026-11-01 route1.mx.cloudflare.net",
+          "mixed.com": "2026-11-01 smtp.yopmail.com aspmx.l.google.com",
+          "no-mx.com": "2026-11-01",
+          "relay.com": "2026-11-01 smtp.yopmail.com",
+          "on-no-list.com": "2026-11-01 smtp.yopmail.com",
+          "company.com": "2026-11-01 mx1-us1.ppe-hosted.com",
+          "one.com": "2026-11-01 one-com.mail.protection.outlook.com",
+          "two.com": "2026-11-01 aspmx.l.google.com alt1.aspmx.l.google.com",
+          "seen.com": "2026-11-01 mx.zoho.eu",
+        }),
+      ],
+      expected: {
+        "sure.com": ["sure.com", "yopmail.com"],
+        "x.sure.com": ["x.sure.com", "sure.com"],
+        "two.com": ["two.com"],
+        "seen.com": ["seen.com"],
+      },
     },
     {
       name: "two lists of one publisher have one origin",

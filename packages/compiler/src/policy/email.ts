@@ -11,7 +11,7 @@
 //     disposable
 //   4 a name below a disposable domain: disposable
 //   5 a domain that is not on a list of free mail, and has no doubts (domain-doubts.ts): disposable if its name shows its
-//     purpose, or if the lists and old collections that contain it weigh enough. A list and its sources, and all lists
+//     purpose, or if the lists and old collections that contain it, and its mail host, weigh enough. A list and its sources, and all lists
 //     of one publisher, count once (lineage.ts). Unless an old collection contains the domain, it is also enough that no
 //     loaded list could confirm the list that contains the domain
 //   6 any other domain: a vote by weights (domain-weights.ts), without old collections. A tie means not disposable
@@ -22,12 +22,14 @@ import { DomainDoubts, type Doubt } from "./domain-doubts.ts";
 import {
   COPY_WEIGHT,
   hasDisposableName,
+  MAIL_HOST_WEIGHT,
   NAME_WEIGHT,
   OWN_OBSERVATION,
   publisherOf,
   weightOf,
 } from "./domain-weights.ts";
 import { independentWeight, type WeightedList } from "./lineage.ts";
+import { MAIL_HOSTS, mailHostsOf } from "./mail-hosts.ts";
 
 export interface Conflict {
   readonly domain: string;
@@ -50,6 +52,8 @@ export interface DomainVerdicts {
   readonly byName: ReadonlySet<string>;
   /** Maps listed domains to what counted against the listing, apart from allow-lists. */
   readonly doubts: ReadonlyMap<string, readonly Doubt[]>;
+  /** Maps domains to the disposable-email services that receive their mail. */
+  readonly confirmed: ReadonlyMap<string, string>;
 }
 
 /** Returns the disposable domains, and the decisions on domains about which lists disagree. */
@@ -70,6 +74,11 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
   const byName = new Set<string>();
   const copied = claims.filter((claim) => claim.subject === "copied");
   const credit = new Credit(claims);
+  const { confirmed } = mailHostsOf(claims);
+  const votesOf = (of: readonly DomainClaims[], path: readonly string[]) => [
+    ...credit.votes(of, path),
+    ...(confirmed.has(path[0]!) ? [{ feed: MAIL_HOSTS, weight: MAIL_HOST_WEIGHT }] : []),
+  ];
   // A short list that the operator added cannot be expected to confirm the entries of a large collection.
   const collecting = lists.filter(
     ({ feed, lineage = [], weight }) =>
@@ -89,15 +98,13 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
     if (doubts.length > 0) doubted.set(domain, doubts);
     if (isFree || (parent === undefined && doubts.length > 0)) {
       const conflict =
-        parent === undefined
-          ? vote(domain, path, credit.votes(lists, path), free, doubts)
-          : below(domain, parent);
+        parent === undefined ? vote(domain, path, votesOf(lists, path), free, doubts) : below(domain, parent);
       if (isFree) conflicts.push(conflict);
       if (conflict.verdict === "not disposable") continue;
     }
     const isUndoubted = parent === undefined && !isFree && doubts.length === 0;
     const isCopy = copied.some((claim) => names(claim, path));
-    const weight = () => independentWeight(credit.votes([...lists, ...copied], path));
+    const weight = () => independentWeight(votesOf([...lists, ...copied], path));
     if (isUndoubted && (isCopy || mayConfirm) && weight() < OWN_OBSERVATION) {
       if (hasDisposableName(path)) byName.add(domain);
       else {
@@ -105,11 +112,11 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
         continue;
       }
     }
-    const service = serviceOf(path, naming) ?? parent;
+    const service = serviceOf(path, naming) ?? confirmed.get(domain) ?? parent;
     disposable.set(domain, service === undefined || service === domain ? [domain] : [domain, service]);
   }
   conflicts.sort((a, b) => (a.domain < b.domain ? -1 : 1));
-  return { disposable, conflicts, doubts: doubted, listed: undecided, byName };
+  return { disposable, conflicts, doubts: doubted, listed: undecided, byName, confirmed };
 }
 
 /** Credits entries to their origins: an entry that a list shares with one of its sources is a copy. */

@@ -7,7 +7,7 @@ import { flagOfLabel } from "@inkling/contract";
 import type { Label } from "../catalog/claims.ts";
 import { AGE, FEEDS } from "../catalog/feeds.ts";
 import { GUARD_FEEDS } from "../catalog/guard-feeds.ts";
-import { DISPOSABLE_WORDS, NAME_WEIGHT, WEIGHTS } from "./domain-weights.ts";
+import { DISPOSABLE_WORDS, MAIL_HOST_WEIGHT, NAME_WEIGHT, WEIGHTS } from "./domain-weights.ts";
 import { FLAG_BITS, GUARD_KINDS, LABELS, QUORUM } from "./labels.ts";
 
 const DOCS = ["policy.md", "guards.md", "mail-policy.md"]
@@ -29,6 +29,7 @@ test.each(Object.entries(WEIGHTS))("weight of %s", (feed, weight) => {
 
 test("weight of the name, and its words", () => {
   expect(row("the name itself")[3]).toBe(String(NAME_WEIGHT));
+  expect(row("`mail-hosts`")[3]).toBe(String(MAIL_HOST_WEIGHT));
   for (const word of DISPOSABLE_WORDS) expect(DOCS).toContain(`\`${word}\``);
 });
 

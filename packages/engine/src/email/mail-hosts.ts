@@ -17,6 +17,8 @@ export interface MxHost {
   readonly kind: MxHostKind;
   /** A public page that documents the host. */
   readonly source: string;
+  /** Whether customers pay for their mailboxes. A build takes such a host as a sign that a domain is an ordinary one. */
+  readonly acquits?: true;
 }
 
 const DED = "https://github.com/disposable-email-domains/disposable-email-domains";
@@ -68,16 +70,40 @@ export const MX_HOSTS: readonly MxHost[] = [
   relay("simplelogin.co", "SimpleLogin", "https://simplelogin.io/faq/"),
 
   shared("forwardemail.net", "Forward Email", "https://forwardemail.net/en/faq"),
-  shared("google.com", "Google Workspace", "https://support.google.com/a/answer/174125"),
-  shared("googlemail.com", "Google Workspace", "https://support.google.com/a/answer/174125"),
+  business("barracudanetworks.com", "Barracuda", "https://campus.barracuda.com/"),
+  business("google.com", "Google Workspace", "https://support.google.com/a/answer/174125"),
+  business("googlemail.com", "Google Workspace", "https://support.google.com/a/answer/174125"),
   shared("improvmx.com", "ImprovMX", "https://improvmx.com/"),
   shared("jellyfish.systems", "Namecheap hosting", "https://www.namecheap.com/hosting/email/"),
+  business(
+    "iphmx.com",
+    "Cisco Secure Email",
+    "https://www.cisco.com/site/us/en/products/security/secure-email/",
+  ),
   shared("mailhostbox.com", "mail of several registrars", BLOCKLISTS),
+  business(
+    "messagelabs.com",
+    "Symantec Email Security.cloud",
+    "https://www.broadcom.com/products/cybersecurity/email",
+  ),
+  business("mimecast.com", "Mimecast", "https://www.mimecast.com/"),
   shared("mx.cloudflare.net", "Cloudflare Email Routing", "https://developers.cloudflare.com/email-routing/"),
+  business("pphosted.com", "Proofpoint", "https://www.proofpoint.com/"),
+  business("ppe-hosted.com", "Proofpoint Essentials", "https://www.proofpoint.com/"),
   shared("privateemail.com", "Namecheap Private Email", "https://privateemail.com/"),
-  shared("protection.outlook.com", "Microsoft 365", "https://learn.microsoft.com/en-us/exchange/"),
+  business("protection.outlook.com", "Microsoft 365", "https://learn.microsoft.com/en-us/exchange/"),
   shared("skiff.com", "Skiff (closed)", "https://skiff.com/"),
   shared("yandex.net", "Yandex 360", "https://360.yandex.com/"),
+  business(
+    "zoho.com",
+    "Zoho Mail",
+    "https://www.zoho.com/mail/help/adminconsole/configure-email-delivery.html",
+  ),
+  business(
+    "zoho.eu",
+    "Zoho Mail",
+    "https://www.zoho.com/mail/help/adminconsole/configure-email-delivery.html",
+  ),
 ];
 
 function dedicated(suffix: string, service: string, source: string): MxHost {
@@ -90,6 +116,10 @@ function relay(suffix: string, service: string, source: string): MxHost {
 
 function shared(suffix: string, service: string, source: string): MxHost {
   return { suffix, service, kind: "shared", source };
+}
+
+function business(suffix: string, service: string, source: string): MxHost {
+  return { ...shared(suffix, service, source), acquits: true };
 }
 
 const bySuffix = new Map(MX_HOSTS.map((row) => [row.suffix, row]));
@@ -118,4 +148,12 @@ export function knownHosts(hosts: readonly string[]): MxHost[] {
  */
 export function disposableHost(known: readonly MxHost[]): MxHost | undefined {
   return known.every(({ kind }) => kind === "dedicated") ? known[0] : undefined;
+}
+
+/**
+ * Finds the provider that receives a domain's mail, if its customers pay for their mailboxes.
+ * @param known rows of the domain's most preferred MX hosts
+ */
+export function businessHost(known: readonly MxHost[]): MxHost | undefined {
+  return known.every(({ acquits }) => acquits === true) ? known[0] : undefined;
 }

@@ -32,7 +32,7 @@ export const FEED_SETS: Readonly<
     deciding: REPUTATION_FLAGS,
     other: [HOSTING, RELAY, "guard", "network", "kind"],
   },
-  email: { deciding: ["disposable"], other: ["free", "relay", "popular", "shared", "copied"] },
+  email: { deciding: ["disposable"], other: ["free", "relay", "popular", "shared", "copied", "mail_host"] },
   network: { deciding: ["network"], other: [HOSTING, RELAY, "gateway", "guard", "kind"] },
 };
 
