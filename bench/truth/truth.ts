@@ -21,7 +21,8 @@ const HEAD = `# How right the answers are
 Written by \`npm run bench -- truth\`, which builds two releases and looks up samples in them: one from a mirror, one from the
 seeds only. **Built from**: the build has read the sample itself, so that the figure shows that nothing is lost on the way,
 not that the list is right. **Operator**: a rule names the owner, the build has not read the list. **Held out**: the build has
-seen neither. **Not measured**: the sample is not on this machine.
+seen neither. Samples of domains are split by a hash of the name: rules are compared on one half, and the rows show the
+other half. **Not measured**: the sample is not on this machine.
 `;
 
 /** @returns the path of TRUTH.md */

@@ -36,7 +36,8 @@ const good = knowing(["com", "invalid"], ({ name, type, overTcp }) => {
   if (label === "failing") return { rcode: 2 };
   if (label === "long" && !overTcp) return { truncated: true };
   if (label === "wrong-id") return { answers: [mx(name, 10, "mx.google.com")], idShift: 1 };
-  if (label === "other") return { answers: [mx(name, 10, "mx.google.com")], question: { name: "x.com", type } };
+  if (label === "other")
+    return { answers: [mx(name, 10, "mx.google.com")], question: { name: "x.com", type } };
   if (label === "odd") return { answers: [mx(name, 10, "a b.com"), mx(name, 10, "in.mail.tm")] };
   if (label === "address") return {};
   return { answers: [mx(name, 20, "backup.example.com"), mx(name, 10, "SMTP.yopmail.com")] };
@@ -64,7 +65,9 @@ describe("lookUpMailHosts", () => {
     const failing = ["silent", "failing", "wrong-id", "other"].map((label) => `${label}.com`);
     const found = await lookUp(
       ["found.com", "long.com", "odd.com", "gone.com", "address.com", ...failing, "new.failing.com"],
-      Object.fromEntries([...failing, "gone.com", "dropped.com"].map((name) => [name, "2026-01-01 in.mail.tm"])),
+      Object.fromEntries(
+        [...failing, "gone.com", "dropped.com"].map((name) => [name, "2026-01-01 in.mail.tm"]),
+      ),
       port,
       { limits: { lookupMs: 400 } },
     );
@@ -81,7 +84,11 @@ describe("lookUpMailHosts", () => {
 
   test("asks for new domains first, then for the oldest; not for recent or excluded ones", async () => {
     const server = await dnsServer(good);
-    const known = { "old.com": "2026-09-01", "older.com": "2026-08-01", "recent.com": "2026-11-20 in.mail.tm" };
+    const known = {
+      "old.com": "2026-09-01",
+      "older.com": "2026-08-01",
+      "recent.com": "2026-11-20 in.mail.tm",
+    };
     const domains = ["recent.com", "old.com", "older.com", "new.com", "x.internal.com"];
     const found = await lookUp(domains, known, server.port, {
       excluded: ["internal.com"],
@@ -103,9 +110,9 @@ describe("lookUpMailHosts", () => {
   test.each(refusing)("a server that %s: there is no new copy", async (_, script, error) => {
     const { port } = await dnsServer(script);
     const limits = { lookupMs: 300 };
-    await expect(lookUp(["a.com", "b.com"], { "a.com": "2026-01-01 in.mail.tm" }, port, { limits })).rejects.toThrow(
-      error,
-    );
+    await expect(
+      lookUp(["a.com", "b.com"], { "a.com": "2026-01-01 in.mail.tm" }, port, { limits }),
+    ).rejects.toThrow(error);
   });
 
   test("10,000 of 12,000 domains, at most 32 at once; slow servers cost no more than the total time", async () => {
@@ -163,18 +170,30 @@ test("a build without DNS gives the answers of the build that asked, from the ke
     ({ seed, optIn, ...feed }) => ({
       ...feed,
       entries: { least: 1, most: 100 },
-      ...(feed.asksDns ? {} : { file: join(mirror, `${feed.id}.${feed.id === "disposable-domains" ? "txt" : "json"}`) }),
+      ...(feed.asksDns
+        ? {}
+        : { file: join(mirror, `${feed.id}.${feed.id === "disposable-domains" ? "txt" : "json"}`) }),
     }),
   );
   const run = (fetch: boolean) =>
     build(
-      { dataDir, fetch, onlyDue: false, accept: [], credentials: {}, dnsServers: [`127.0.0.1:${server.port}`] },
+      {
+        dataDir,
+        fetch,
+        onlyDue: false,
+        accept: [],
+        credentials: {},
+        dnsServers: [`127.0.0.1:${server.port}`],
+      },
       { now: () => NOW, emit: () => {}, chance: () => 0.5, feeds },
     );
   const asked = await run(true);
   const questions = server.questions.length;
   expect(questions).toBeGreaterThan(60);
-  expect(asked.release.feeds.find(({ id }) => id === "mail-hosts")).toMatchObject({ source: "fetched", entries: 61 });
+  expect(asked.release.feeds.find(({ id }) => id === "mail-hosts")).toMatchObject({
+    source: "fetched",
+    entries: 61,
+  });
   const offline = await run(false);
   expect(server.questions.length).toBe(questions);
   expect(offline.release.segments.email?.sha256).toBe(asked.release.segments.email!.sha256);

@@ -186,7 +186,15 @@ describe("domainEvidence", () => {
     const claim = fc
       .tuple(
         feed,
-        fc.constantFrom<DomainSubject>("disposable", "free", "relay", "popular", "shared", "copied", "mail_host"),
+        fc.constantFrom<DomainSubject>(
+          "disposable",
+          "free",
+          "relay",
+          "popular",
+          "shared",
+          "copied",
+          "mail_host",
+        ),
         fc.array(name, { maxLength: 5 }),
       )
       .map(([id, subject, names]) =>
@@ -203,7 +211,9 @@ describe("domainEvidence", () => {
       fc.property(lists, (claims) => {
         const verdicts = judgeDomains(claims);
         const evidence = domainEvidence(claims, verdicts);
-        const entered = claims.filter(({ subject }) => !["popular", "shared", "copied", "mail_host"].includes(subject));
+        const entered = claims.filter(
+          ({ subject }) => !["popular", "shared", "copied", "mail_host"].includes(subject),
+        );
         const listed = new Set(entered.flatMap(({ domains }) => [...domains.keys()]));
         expect(new Set(evidence.keys())).toEqual(listed);
         for (const [domain, entries] of evidence) {

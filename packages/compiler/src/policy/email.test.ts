@@ -56,7 +56,16 @@ describe("judgeDomains", () => {
     {
       name: "a mail host of a disposable service confirms a copy; a host of paid mailboxes outweighs one reviewed list",
       claims: [
-        listed(COPIED, "sure.com", "shared.com", "mixed.com", "no-mx.com", "late.com", "company.com", "x.sure.com"),
+        listed(
+          COPIED,
+          "sure.com",
+          "shared.com",
+          "mixed.com",
+          "no-mx.com",
+          "late.com",
+          "company.com",
+          "x.sure.com",
+        ),
         listed("disposable-domains", "late.com"),
         copied("sure.com", "shared.com", "mixed.com", "no-mx.com", "late.com", "company.com"),
         listed(REVIEWED, "one.com", "two.com"),

@@ -1,6 +1,6 @@
 // mail-hosts.ts: what a listed domain's mail host says about the domain.
 //
-// A working mail server says nothing, because ordinary domains have one. Only a host that receives mail for a single
+// A working mail server proves nothing, because ordinary domains have one. Only a host that receives mail for a single
 // disposable-email service confirms a listing. A host at which customers pay for their mailboxes counts against it.
 
 import { businessHost, disposableHost, knownHosts } from "@inkling/engine";
