@@ -36,6 +36,9 @@ import {
 } from "../harness/evidence-answers.ts";
 import { randomWords } from "../harness/random.ts";
 
+/** The feeds of places, and the lists of VPN servers, which state places as well. */
+const PLACE_FEEDS = [...PLACE_PREFERENCE, ...FEEDS.flatMap(({ id, label }) => (label === "vpn" ? [id] : []))];
+
 const decoder = new TextDecoder();
 
 /** Returns the first and last address of a network. */
@@ -241,7 +244,7 @@ describe("evidence on the mirror", () => {
       if (source === undefined) continue; // only the registry has the network
       located++;
       expect(source.effect).toBe("sets");
-      expect(PLACE_PREFERENCE).toContain(source.feed);
+      expect(PLACE_FEEDS).toContain(source.feed);
       const network = parsePrefix(source.network!)!;
       expect(prefixContains(network, address)).toBe(true);
       for (const end of ends(network)) {
