@@ -1,7 +1,7 @@
 // Tests the admin API over a real socket, with real releases and the command that its actions run.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { MAX_IMPORT_BYTES } from "@inkling/contract";
@@ -427,9 +427,22 @@ describe("data", () => {
   });
 
   test("only a held copy is accepted, by the next build that can run", async () => {
-    const accept = (feed: string) => send("POST", "data/accept", { feeds: [feed] });
-    const refused = await accept("ipsum-3");
+    const accept = (copy: string) => send("POST", "data/accept", { copies: [copy] });
+    const refused = await accept("ipsum-3@000000000000");
     expect([refused.code, refused.document.detail]).toEqual(["ACTION_REFUSED", "no copy of ipsum-3 is held"]);
+    expect((await accept("ipsum-3")).status).toBe(400);
+    const about = { sets: "is_abuser", source: "none", state: "missing", entries: 0, licence: "x" };
+    const held = { sha256: "b".repeat(64), why: "too many" };
+    const report = { format: 1, at: new Date().toISOString(), feeds: [{ id: "ipsum-3", ...about, held }] };
+    const reportFile = join(dataDir, "feeds/report.json");
+    const reportBefore = existsSync(reportFile) ? readFileSync(reportFile, "utf8") : undefined;
+    mkdirSync(join(dataDir, "feeds"), { recursive: true });
+    writeFileSync(reportFile, JSON.stringify(report));
+    const other = await accept("ipsum-3@000000000000");
+    expect([other.status, other.code]).toEqual([409, "COPY_CONFLICT"]);
+    expect(other.document.detail).toContain("The held copy is now ipsum-3@bbbbbbbbbbbb.");
+    if (reportBefore === undefined) rmSync(reportFile);
+    else writeFileSync(reportFile, reportBefore);
     expect((await accept("release")).document.asked).toBe(true);
     const accepted: (readonly string[])[] = [];
     const build = async (_: boolean, accept: readonly string[]) => {

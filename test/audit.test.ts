@@ -6,6 +6,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { copyName } from "@inkling/contract";
 import { currentName, pin, releaseNames } from "@inkling/data";
 import type { Command } from "commander";
 import { userName } from "../packages/cli/src/config/user.ts";
@@ -629,7 +630,7 @@ describe("the admin API", () => {
       writeFileSync(host.path("feeds/report.json"), JSON.stringify(report));
       return [
         "data/accept",
-        { feeds: [FEED] },
+        { copies: [copyName(FEED, held.sha256)] },
         {
           action: "data-accepted",
           subject: FEED,

@@ -194,7 +194,7 @@ test("a server tells of a held copy, of an old feed and of a quota that is used 
     feed: "tor",
     sets: "is_tor_exit",
     reason: held.why,
-    hint: "inkling data update --accept tor",
+    hint: "inkling data update --accept tor@bbbbbbbbbbbb",
   });
   expect(dataOf("data.stale")).toMatchObject({ feed: "tor", sets: "is_tor_exit", state: "stale" });
 
@@ -238,7 +238,10 @@ test("a condition that a full webhook missed is told once there is room, and rep
   const events = new WebhookEvents({
     deliveries: store.deliveries,
     usage: store.usage,
-    releases: { current: undefined, feeds: [{ id: "f1", held: { why: "too much" } }] as never },
+    releases: {
+      current: undefined,
+      feeds: [{ id: "f1", held: { why: "too much", sha256: "b".repeat(64) } }] as never,
+    },
     overrides: { current: overridesOf([]) },
     decisions: decidedDomains(store.decisions),
     lookUp: async () => [],

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
+import { copyName } from "@inkling/contract";
 import { DATA_FOLDER } from "@inkling/data";
 import type { Page } from "playwright-core";
 import { launchBrowser } from "../harness/browser.ts";
@@ -696,7 +697,7 @@ describe("data", () => {
     await dialog.getByText("It is held: 9,000 entries, not 900.").waitFor();
     await dialog.getByRole("button", { name: "Use it" }).click();
     await waitForMessage(page, "The next build uses the new copy of changed");
-    expect(sent).toEqual([{ feeds: ["changed"] }]);
+    expect(sent).toEqual([{ copies: [copyName("changed", feed.held!.sha256)] }]);
     for (const path of ["feeds", "accept"]) await page.unroute(`**/admin/v1/data/${path}`);
   });
 

@@ -101,6 +101,11 @@ export const ADMIN_PROBLEMS = {
     title: "A different release is in use",
     detail: "Read the current state, then decide again. Nothing was changed.",
   },
+  COPY_CONFLICT: {
+    status: 409,
+    title: "A different copy is held",
+    detail: "Read the state of the feed, then decide again. Nothing was changed.",
+  },
   RULESET_CONFLICT: {
     status: 409,
     title: "Another ruleset was published",

@@ -18,6 +18,15 @@ export const MAX_COUNTRIES = 10;
 /** Among accepted feeds, this id stands for all held copies, and for a release that fails its check. No feed has it. */
 export const ACCEPT_RELEASE = "release";
 
+/** Returns the text by which an operator accepts a held copy: ipsum-3@0123456789ab. */
+export const copyName = (feed: string, sha256: string): string => `${feed}@${sha256.slice(0, 12)}`;
+
+/** Reads such a text. The checksum may be longer; it is empty if the text is only an id. */
+export function parseCopyName(text: string): { readonly feed: string; readonly sha256: string } {
+  const [feed = "", sha256 = ""] = text.split("@");
+  return { feed, sha256 };
+}
+
 /** The actions that the audit trail records, whether they come from the admin API or elsewhere. */
 export const AUDIT_ACTIONS = [
   "override-added",

@@ -104,7 +104,7 @@ export interface Updates {
   readonly isUnderWay: boolean;
   /**
    * Requests a build that fetches all feeds, after any build that is already running.
-   * @param accept feeds whose held copies it uses, or ACCEPT_RELEASE
+   * @param accept held copies that it uses (copyName), or ACCEPT_RELEASE
    */
   request(accept?: readonly string[]): unknown;
 }

@@ -1,6 +1,6 @@
 // data.ts: shows the data that a server uses, its releases and builds, and switches to another release.
 
-import { ACCEPT_RELEASE, type AuditAction } from "@inkling/contract";
+import { ACCEPT_RELEASE, type AuditAction, copyName, parseCopyName } from "@inkling/contract";
 import {
   currentName,
   findRollback,
@@ -174,22 +174,29 @@ they do not belong to a release. To list the networks or domains, export both re
     accept_copies: operation({
       route: "POST data/accept",
       summary: "Use held copies although they look wrong, and build a release",
-      docs: '202: uses the held copies of `{"feeds":["ipsum-3"]}` although they look wrong, and builds a release. The feed `release` stands for all held copies, and for a release that fails its check',
+      docs: '202: uses the held copies of `{"copies":["ipsum-3@0123456789ab"]}` although they look wrong, and builds a release. The hexadecimal digits begin the SHA-256 of the copy, `held.sha256` of the feed. `release` stands for all held copies, and for a release that fails its check',
       status: 202,
       audits: ["data-accepted"],
-      problems: ["ACTION_REFUSED"],
+      problems: ["COPY_CONFLICT", "ACTION_REFUSED"],
       needsNoDatabase: true,
       input: {
-        feeds: z
-          .array(z.string().max(64))
+        copies: z
+          .array(
+            z
+              .string()
+              .regex(
+                /^(release|[^@]{1,64}@[0-9a-f]{12,64})$/,
+                "must be `release`, or a feed's id, @ and at least 12 digits of the copy's SHA-256",
+              ),
+          )
           .min(1)
           .max(100)
-          .meta({ description: "Ids of feeds with a held copy, or `release`" }),
+          .meta({ description: "Held copies, such as `ipsum-3@0123456789ab`, or `release`" }),
       },
       output: updateState,
-      run: async (context, { feeds }) => {
+      run: async (context, { copies }) => {
         const updates = building(context.updates);
-        await accept(context, [...new Set(feeds)], () => updates.request(feeds));
+        await accept(context, [...new Set(copies)], () => updates.request(copies));
         return updates.state;
       },
     }),
@@ -273,17 +280,29 @@ you run \`inkling data unpin\`. To pin the release in use, name it.`,
   },
 } as const satisfies Resource;
 
-/** Records each accepted feed, or the release, with the reason why it was held. Then requests the build. */
+/**
+ * Records each accepted feed, or the release, with the reason why it was held. Then requests the build.
+ * @throws AdminProblem if the feed has no held copy, or another one
+ */
 function accept(
   { dataDir, audited }: OperationContext,
-  subjects: readonly string[],
+  copies: readonly string[],
   build: () => unknown,
 ): Promise<unknown> {
   const { feeds = [], failed } = readFeedsReport(dataDir) ?? {};
-  const isHeld = (subject: string) => feeds.some(({ id, held }) => id === subject && held !== undefined);
-  const idle = subjects.filter((subject) => subject !== ACCEPT_RELEASE && !isHeld(subject));
+  const named = copies.map(parseCopyName);
+  const heldOf = (subject: string) => feeds.find(({ id }) => id === subject)?.held;
+  const ofFeeds = named.filter(({ feed }) => feed !== ACCEPT_RELEASE);
+  const idle = ofFeeds.filter(({ feed }) => heldOf(feed) === undefined).map(({ feed }) => feed);
   if (idle.length > 0)
     refuse(new ReleaseError(`no copy of ${idle.join(", ")} is held`, "see `inkling data status`"));
+  for (const { feed, sha256 } of ofFeeds) {
+    const held = heldOf(feed)!;
+    if (held.sha256.startsWith(sha256)) continue;
+    const detail = `The held copy is now ${copyName(feed, held.sha256)}. Read why it is held, then decide again. Nothing was changed.`;
+    throw new AdminProblem("COPY_CONFLICT", detail);
+  }
+  const subjects = named.map(({ feed }) => feed);
   const current = currentName(dataDir) ?? null;
   return subjects.reduce<() => Promise<unknown>>(
     (change, subject) => {

@@ -190,7 +190,7 @@ test("a list that grows day by day, each time within its limit, is held once the
   // Or the operator accepts the copy.
   writeDrop(rows, NOW - day + 1_000);
   expect((await round()).held).toEqual([DROP]);
-  expect(await inkling("data", "status")).toContain(`\`inkling data update --accept ${DROP}\` uses them`);
+  expect(await inkling("data", "status")).toContain(`\`inkling data update --accept ${DROP}@`);
   expect(await round([DROP])).toMatchObject({ published: true, held: [] });
   expect(shown(DROP).entries).toBe(rows.length);
   expect(flaggedShare()).toBeGreaterThan(before);

@@ -17,7 +17,12 @@ const NO_TROUBLE = { held: [], expired: [], failed: [], unreached: [], missing: 
 function printed(lists: Partial<BuildDone>) {
   const release = { feeds: [], missing: [], partial: [] } as unknown as Release;
   const built = { type: "done", name: "r1", published: true, seconds: 1, peakBytes: 1, ...NO_TROUBLE };
-  return updateText({ ...built, ...lists, release } as BuildDone, makeStyle(false)).split("\n");
+  const feeds = (lists.held ?? []).map((id) => ({
+    ...about,
+    id,
+    held: { sha256: "b".repeat(64), why: "x" },
+  })) as unknown as FeedReport[];
+  return updateText({ ...built, ...lists, release } as BuildDone, feeds, makeStyle(false)).split("\n");
 }
 
 test("a held feed comes with the command that accepts it, an expired one under its name", () => {
@@ -30,7 +35,7 @@ test("a held feed comes with the command that accepts it, an expired one under i
   expect(printed(lists).slice(1)).toEqual([
     "Failed: ipsum-3. `inkling data status` shows why",
     expect.stringMatching(
-      /^Held: tor-bulk-exits\. .* `inkling data update --accept tor-bulk-exits` uses them\.$/,
+      /^Held: tor-bulk-exits\. .* `inkling data update --accept tor-bulk-exits@bbbbbbbbbbbb` uses them\.$/,
     ),
     expect.stringMatching(/^Expired: dbip-asn-lite\. `.*data status` shows why/),
     expect.stringMatching(/^Missing: x4bnet-vpn-v4\. `/),

@@ -1,7 +1,7 @@
 // data.ts: implements `inkling data update | status | verify`, and has the texts of `rollback` and `unpin`. The text of
 // `diff` is in data-diff.ts.
 
-import { ACCEPT_RELEASE, settingsReadBy } from "@inkling/contract";
+import { ACCEPT_RELEASE, copyName, parseCopyName, type Settings, settingsReadBy } from "@inkling/contract";
 import {
   currentName,
   damageHint,
@@ -22,6 +22,7 @@ import {
   answersIn,
   dataAges,
   type FailedBuild,
+  type FeedReport,
   LOOKUPS,
   oldestAge,
   type Release,
@@ -37,7 +38,7 @@ import {
   failedHint,
   findLastBuild,
   followsChannel,
-  heldIds,
+  heldFeeds,
   heldText,
   type LastBuild,
   unreachedText,
@@ -92,8 +93,8 @@ function addUpdate(data: Command, context: Context): void {
     .command("update")
     .description("build a release from the newest copies of all feeds, and switch to it")
     .option(
-      "--accept <feed...>",
-      'use the held copies of these feeds although they look wrong; "release": all held copies, and a release that fails its check',
+      "--accept <copy...>",
+      'use these held copies although they look wrong: ID, or ID@SHA256 for exactly this copy; "release": all held copies, and a release that fails its check',
     )
     .option("--json", "print the result as JSON")
     .addHelpText(
@@ -108,7 +109,7 @@ proxy.
 Examples:
   inkling data update
   inkling data update --mirror /srv/feeds     one file per feed, for machines without internet
-  inkling data update --accept ipsum-3
+  inkling data update --accept ipsum-3@0123456789ab
   inkling data update --accept release        uses all held copies
   inkling data update --offline --json`,
     );
@@ -120,9 +121,7 @@ Examples:
         EXIT.usage,
       );
     }
-    const accept = ((flags.accept ?? []) as string[]).map((id) =>
-      id === ACCEPT_RELEASE ? id : feedOf(settings, id).id,
-    );
+    const accept = ((flags.accept ?? []) as string[]).map((text) => acceptedCopy(settings, text));
     const { done, conflicts } = await update({ context, settings, flags }, accept);
     const { type: _, nextDue, peakBytes, ...rest } = done;
     // If the build found an older release with the same content, the report contains that release's feed states.
@@ -135,11 +134,23 @@ Examples:
         release: { ...done.release, feeds },
         conflicts: conflicts.map(({ type: _, ...conflict }) => conflict),
       },
-      text: updateText(done, context.terminal.style),
+      text: updateText(done, feeds, context.terminal.style),
       exitCode: failedFeeds(done).length > 0 ? EXIT.withoutSome : EXIT.ok,
     };
   });
 }
+
+/** An id alone means the copy that is held now. An id without a held copy is refused like any other checksum. */
+function acceptedCopy(settings: Settings, text: string): string {
+  if (text === ACCEPT_RELEASE) return text;
+  const { feed, sha256 } = parseCopyName(text);
+  const { id } = feedOf(settings, feed);
+  if (sha256 !== "") return `${id}@${sha256}`;
+  const held = readFeedsReport(settings.dataDir)?.feeds.find((one) => one.id === id)?.held;
+  return copyName(id, held?.sha256 ?? NO_COPY);
+}
+
+const NO_COPY = "0".repeat(64);
 
 /** Builds a release in this process. */
 async function update({ context, settings, flags }: OperationCall, accept: readonly string[]) {
@@ -155,11 +166,12 @@ async function update({ context, settings, flags }: OperationCall, accept: reado
   const call = { context, settings, flags, updates };
   const { update_now, accept_copies } = DATA.operations;
   if (accept.length === 0) await runOperation(call, DATA, update_now, {});
-  else await runOperation(call, DATA, accept_copies, { feeds: [...accept] });
+  else await runOperation(call, DATA, accept_copies, { copies: [...accept] });
   return built!; // otherwise, the build has thrown
 }
 
-export function updateText(done: BuildDone, style: Style): string {
+/** @param feeds the states of the feeds after this build */
+export function updateText(done: BuildDone, feeds: readonly FeedReport[], style: Style): string {
   const { name, pinned, held, expired, failed, missing } = done;
   const same = "already has the same content: nothing to publish";
   return [
@@ -170,7 +182,7 @@ export function updateText(done: BuildDone, style: Style): string {
     ...dataGaps(done.release, style).map((gap) => `  ${gap}`),
     ...(done.unreached.length > 0 ? [unreachedText(done.unreached)] : []),
     ...(failed.length > 0 ? [`Failed: ${failed.join(", ")}. ${REASON_HINT}`] : []),
-    ...(held.length > 0 ? [heldText(held)] : []),
+    ...(held.length > 0 ? [heldText(feeds.filter(({ id }) => held.includes(id)))] : []),
     ...(expired.length > 0 ? [`Expired: ${expired.join(", ")}. ${MISSING_HINT}`] : []),
     ...(missing.length > 0 ? [`Missing: ${missing.join(", ")}. ${MISSING_HINT}`] : []),
   ].join("\n");
@@ -290,7 +302,7 @@ function statusText(
     const remarks = [...(each === name ? ["current"] : []), ...(each === pinned ? ["pinned"] : [])];
     return remarks.length === 0 ? each : `${each} (${remarks.join(", ")})`;
   });
-  const held = heldIds(release.feeds);
+  const held = heldFeeds(release.feeds);
   const parts = [
     `Release ${name}, built ${release.created_at} (${built}${oldestData(release, now)})`,
     problem === null ? "" : `${terminal.style.red("damaged")}  ${problem}: ${rebuildHint(dataDir)}.`,

@@ -256,7 +256,7 @@ test("a feed with a held copy is shown with the reason", async () => {
   expect(line).toEndWith(` publisher: ${why}`);
   const status = (await inkling(dataDir, "data status")).out;
   expect(status).toMatch(/^ipsum-3 +is_abuser +held /m);
-  expect(status).toContain("`inkling data update --accept ipsum-3` uses them.");
+  expect(status).toContain("`inkling data update --accept ipsum-3@000000000000` uses them.");
 });
 
 describe("tables in a terminal", () => {

@@ -14,7 +14,7 @@ import {
   type Trouble,
 } from "@inkling/compiler/events";
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
-import type { Settings } from "@inkling/contract";
+import { copyName, type Settings } from "@inkling/contract";
 import {
   crashReport,
   DATA_FOLDER,
@@ -74,15 +74,16 @@ export const failedHint = ({ why }: FailedBuild) =>
     ? "a running server builds again by itself; or run `inkling data update`"
     : "fix the cause, then run `inkling data update`";
 
-/** What to do about held copies of these feeds. */
-export const acceptHint = (ids: readonly string[]) =>
-  `if they are right, \`inkling data update --accept ${ids.join(" ")}\` uses them`;
+/** What to do about the held copies of these feeds. */
+export function acceptHint(feeds: readonly FeedReport[]): string {
+  const names = feeds.flatMap(({ id, held }) => (held === undefined ? [] : [copyName(id, held.sha256)]));
+  return `if they are right, \`inkling data update --accept ${names.join(" ")}\` uses them`;
+}
 
-export const heldText = (ids: readonly string[]) =>
-  `Held: ${ids.join(", ")}. Their new copies look wrong, as \`inkling data status\` shows; ${acceptHint(ids)}.`;
+export const heldText = (feeds: readonly FeedReport[]) =>
+  `Held: ${feeds.map(({ id }) => id).join(", ")}. Their new copies look wrong, as \`inkling data status\` shows; ${acceptHint(feeds)}.`;
 
-export const heldIds = (feeds: readonly FeedReport[]) =>
-  feeds.filter(({ held }) => held !== undefined).map(({ id }) => id);
+export const heldFeeds = (feeds: readonly FeedReport[]) => feeds.filter(({ held }) => held !== undefined);
 
 /** Milliseconds that a stopped build has for cleaning up before it is killed. */
 const GRACE_MS = 2_000;
@@ -301,7 +302,7 @@ export interface BuildOptions {
   readonly onlyDue?: boolean;
   /** See `BuildRequest`. */
   readonly keepGeo?: boolean;
-  /** Feeds for which this build accepts a large change. */
+  /** Held copies that this build uses (copyName), or ACCEPT_RELEASE. */
   readonly accept?: readonly string[];
   /** When the build that this one waited for began. Feeds that arrived with that build are not requested again. */
   readonly since?: string | undefined;

@@ -34,7 +34,7 @@ import { localUrl, shown } from "../config/settings.ts";
 import { explainFileError } from "../terminal/errors.ts";
 import { dataAge, overdueData } from "../terminal/release-tables.ts";
 import { formatAgo, formatBytes } from "../terminal/terminal.ts";
-import { failedHint, followsChannel, heldIds, mayFindNewer } from "./build.ts";
+import { failedHint, followsChannel, heldFeeds, mayFindNewer } from "./build.ts";
 import { whyReadOnly } from "./data-folder.ts";
 import { allFeeds } from "./feeds.ts";
 
@@ -305,7 +305,7 @@ function data({ settings, now }: Checkup): Finding {
   const { missing, partial } = release.manifest;
   const feeds = feedsOf(settings.dataDir, release);
   const staleHours = new Map(allFeeds(settings).map((feed) => [feed.id, feed.age.staleHours]));
-  const held = heldIds(feeds);
+  const held = heldFeeds(feeds).map(({ id }) => id);
   const overdue = overdueData(feeds, (id) => staleHours.get(id), now);
   const gaps = [
     ...(missing.length === 0 ? [] : [`\`inkling serve\` returns 503 for ${missing.join(", ")}`]),

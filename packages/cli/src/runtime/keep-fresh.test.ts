@@ -198,7 +198,7 @@ test("a held copy is an error with the command that accepts it, once for each re
   const step = (why?: string) => ({ dueIn: 5 * MINUTE, feeds: why === undefined ? [] : [held(why)] });
   const { log } = await simulate([step("a"), step("a"), step("b"), step(), step("b"), step()], 1);
   const lines = log.filter(([, event]) => event === "feed-held");
-  const hint = "if they are right, `inkling data update --accept ipsum-3` uses them";
+  const hint = "if they are right, `inkling data update --accept ipsum-3@000000000000` uses them";
   expect(lines.map(([level, , fields]) => [level, fields.reason, fields.hint])).toEqual(
     ["a", "b", "b"].map((why) => ["error", why, hint]),
   );

@@ -10,7 +10,7 @@ import { constants, setPriority } from "node:os";
 import { join } from "node:path";
 import { FEEDS } from "@inkling/compiler/feeds";
 import type { Settings } from "@inkling/contract";
-import { backoffMs, DATA_FOLDER, fileStamp, messageOf, Poller } from "@inkling/data";
+import { backoffMs, DATA_FOLDER, fileStamp, findLock, messageOf, Poller } from "@inkling/data";
 import type { UpdateState } from "@inkling/operations";
 import type { DataActions, RunningServer } from "@inkling/server";
 import { CliError } from "../terminal/errors.ts";
@@ -236,7 +236,8 @@ class Troubles {
     const before = this.known;
     const away = new Map<string, string[]>();
     this.known = new Map();
-    for (const { id, state, source, error, trouble } of feeds) {
+    for (const feed of feeds) {
+      const { id, state, source, error, trouble } = feed;
       if (error !== undefined) {
         this.known.set(id, error);
         if (before.get(id) === error) continue;
@@ -244,7 +245,7 @@ class Troubles {
         const rest = trouble?.rest ?? error;
         if (rest === "") continue;
         const fields = { feed: id, state, source, reason: rest };
-        if (held.includes(id)) this.log.error("feed-held", { ...fields, hint: acceptHint([id]) });
+        if (held.includes(id)) this.log.error("feed-held", { ...fields, hint: acceptHint([feed]) });
         else this.log[[...failed, ...expired].includes(id) ? "error" : "info"]("feed-not-updated", fields);
       } else if (before.has(id)) {
         this.log.info("feed-updated-again", { feed: id, source });
@@ -302,7 +303,7 @@ export function keepFresh(
     {
       build: () => updates.run(buildOnce),
       // A build is also needed if a feed was turned on or off, added or removed.
-      isAsked: () => updates.isRequested || fileStamp(choice) !== built,
+      isAsked: () => (updates.isRequested || fileStamp(choice) !== built) && findLock(dataDir) === undefined, // another build
       isLost: () => server.hasRelease === false,
       now: Date.now,
       chance: Math.random,

@@ -8,6 +8,7 @@
 
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { parseCopyName } from "@inkling/contract";
 import {
   currentName,
   DATA_FOLDER,
@@ -93,7 +94,7 @@ async function buildLocked(
     code,
     before,
     keepGeo,
-    accept,
+    accept: accept.map((name) => parseCopyName(name).feed),
     effects,
   });
   const manifest = describe(segments, feeds, { code, ...decided }, effects.now());

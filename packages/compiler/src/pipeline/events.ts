@@ -34,7 +34,7 @@ export const buildRequest = z.object({
   /** Feeds that arrived at this time or later, with the build before this one, keep their copies. */
   since: z.iso.datetime().optional(),
   /**
-   * Feeds whose held copies this build uses. {@link ACCEPT_RELEASE} accepts all held copies, and a release that fails
+   * Held copies that this build uses, as `copyName` names them. {@link ACCEPT_RELEASE} accepts all held copies, and a release that fails
    * its check.
    */
   accept: z.array(z.string()).readonly().default([]),

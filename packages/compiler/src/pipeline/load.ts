@@ -8,7 +8,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ACCEPT_RELEASE } from "@inkling/contract";
+import { ACCEPT_RELEASE, parseCopyName } from "@inkling/contract";
 import { dnsServersOf, makeResolver } from "@inkling/data/dns";
 import type { FeedReport, Release } from "@inkling/engine";
 import type { Feed } from "../catalog/feed.ts";
@@ -186,6 +186,13 @@ function isUnreached(refusals: readonly Refusal[]): boolean {
   return failures.length > 0 && failures.every(({ unreached }) => unreached) && !refusals.some(isFault);
 }
 
+/** Returns whether the operator accepts the copy that is held now. */
+function isAccepted(name: string, feed: Feed, dataDir: string): boolean {
+  if (name === ACCEPT_RELEASE) return true;
+  const { feed: id, sha256 } = parseCopyName(name);
+  return id === feed.id && readFeedState(feed, dataDir).held?.sha256.startsWith(sha256) === true;
+}
+
 const CONCURRENT_LOADS = 4;
 
 /**
@@ -221,7 +228,7 @@ export async function loadFeeds(
   };
   const work = async (waiting: Feed[]) => {
     for (let feed = waiting.shift(); feed !== undefined; feed = waiting.shift()) {
-      const accept = request.accept.some((id) => id === feed.id || id === ACCEPT_RELEASE);
+      const accept = request.accept.some((name) => isAccepted(name, feed, request.dataDir));
       const effects = { chance, onRequest: report, ...(times && { times }) };
       const options = { ...request, accept, now: now(), deadline, lookUp, ...effects };
       const one = await loadFeed(feed, options, trusted);

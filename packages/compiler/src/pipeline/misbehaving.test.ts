@@ -14,6 +14,7 @@ import fs, {
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { copyName } from "@inkling/contract";
 import { DATA_FOLDER, readFeedsReport } from "@inkling/data";
 import {
   domainKeys,
@@ -908,8 +909,12 @@ describe("between builds", () => {
     };
     expect(await run(TOR, DAY_2 + HOUR)).toMatchObject({ published: false, held: [TOR.id] });
     expect(hasAddress(current(), "new")).toBe(false);
+    const other = { accept: [copyName(TOR.id, "0".repeat(64))] };
+    expect(await run(TOR, DAY_2 + 1.5 * HOUR, other)).toMatchObject({ published: false, held: [TOR.id] });
     const requestsBefore = script.count;
-    expect(await run(TOR, DAY_2 + 2 * HOUR, { accept: [TOR.id] })).toMatchObject({
+    expect(
+      await run(TOR, DAY_2 + 2 * HOUR, { accept: [copyName(TOR.id, shown().held!.sha256)] }),
+    ).toMatchObject({
       published: true,
       held: [],
     });

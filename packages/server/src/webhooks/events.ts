@@ -7,7 +7,7 @@
 // the host that holds the watch checks quotas and verdicts, because hosts with different releases would contradict each
 // other.
 
-import type { EmailVerdict, FactName, WebhookEvent } from "@inkling/contract";
+import { copyName, type EmailVerdict, type FactName, type WebhookEvent } from "@inkling/contract";
 import type { NamedRelease } from "@inkling/data";
 import { type FeedReport, feedAgeSeconds, isInForce, type Overrides } from "@inkling/engine";
 import type { DecisionStore } from "@inkling/store/decisions";
@@ -248,8 +248,12 @@ export class WebhookEvents {
 const placeOf = ({ key, webhook }: Dropped) => `${webhook} ${key}`;
 
 /** Creates an event that is the same for all copies that are held while one copy of the feed is in use. */
-function heldEvent({ id, sets, sha256 = "" }: FeedReport, { why }: { readonly why: string }): QueuedEvent {
-  const data = { feed: id, sets, reason: why, hint: `inkling data update --accept ${id}` };
+function heldEvent(
+  { id, sets, sha256 = "" }: FeedReport,
+  held: { readonly why: string; readonly sha256: string },
+): QueuedEvent {
+  const hint = `inkling data update --accept ${copyName(id, held.sha256)}`;
+  const data = { feed: id, sets, reason: held.why, hint };
   return { key: `feed.held/${id}/${sha256}`, message: { type: "feed.held", data } };
 }
 

@@ -1,5 +1,6 @@
 // feed-switch.tsx: turns a feed on or off, and accepts its held copy, or states why that is not possible here.
 
+import { copyName } from "@inkling/contract";
 import type { Feed } from "../../answers.ts";
 import { Action } from "../../components/operation.tsx";
 import { formatCount } from "../../format.ts";
@@ -40,17 +41,19 @@ interface AcceptProps {
 
 /** Uses a feed's held copy, or states how if this server does not build. */
 export function Accept({ of: { id, on, held }, onChosen }: AcceptProps) {
+  if (held === null) return null;
+  const copy = copyName(id, held.sha256);
   if (on === null)
-    return <small>{`To use it, run on the host that builds: inkling data update --accept ${id}`}</small>;
+    return <small>{`To use it, run on the host that builds: inkling data update --accept ${copy}`}</small>;
   return (
     <Action
       route="POST data/accept"
-      input={{ feeds: [id] }}
+      input={{ copies: [copy] }}
       text="Use the new copy"
       label={`Use the new copy of ${id}`}
       question={[
         `Use the new copy of ${id}?`,
-        `It is held: ${held?.why}. Use it only if it is right.`,
+        `It is held: ${held.why}. Use it only if it is right.`,
         "Use it",
       ]}
       isDanger
