@@ -100,6 +100,8 @@ export interface ReputationEvidence {
   readonly id?: string;
   /** The VPN whose servers the entry names: `NordVPN`. */
   readonly provider?: string;
+  /** Day of the first copy that had the network: no earlier than this Inkling's first copy of the feed, or than the network's return after 120 days. */
+  readonly first_seen?: string;
   /** Rule that cancelled the entry's effect, or how a member was filled in. */
   readonly why?: string;
   /** Reputation: the feed's smallest network that contains the address; geolocate: the largest network with the same answer. */
@@ -108,6 +110,8 @@ export interface ReputationEvidence {
   readonly fetched_at?: string;
   /** When the publisher released that copy. */
   readonly published_at?: string;
+  /** Day of that copy: the publisher's date or, if unknown, the day when Inkling fetched it. */
+  readonly last_seen?: string;
 }
 
 /** An entry of the evidence of email. */

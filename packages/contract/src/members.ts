@@ -125,6 +125,12 @@ export const EVIDENCE_ENTRY = {
       where: "VPNs, if known",
       docs: "the VPN whose servers the entry names: `NordVPN`",
     },
+    first_seen: {
+      ...TEXT,
+      lookups: ["reputation"],
+      where: "lists of proxies and abusers, if known",
+      docs: "day of the first copy that had the network: no earlier than this Inkling's first copy of the feed, or than the network's return after 120 days",
+    },
     why: {
       ...TEXT,
       where: "where applicable",
@@ -159,6 +165,12 @@ export const EVIDENCE_ENTRY = {
       optional: true,
       where: "feeds, if known",
       docs: "when the publisher released that copy",
+    },
+    last_seen: {
+      ...TEXT,
+      lookups: ["reputation"],
+      where: "lists of proxies and abusers, if known",
+      docs: "day of that copy: the publisher's date or, if unknown, the day when Inkling fetched it",
     },
   },
 } as const satisfies Shape;

@@ -241,12 +241,14 @@ class EvidenceEntry:
     did_you_mean: Optional[str] = None
     weight: Optional[float] = None
     provider: Optional[str] = None
+    first_seen: Optional[str] = None
     why: Optional[str] = None
     network: Optional[str] = None
     domain: Optional[str] = None
     mail_host: Optional[str] = None
     fetched_at: Optional[str] = None
     published_at: Optional[str] = None
+    last_seen: Optional[str] = None
 
     @classmethod
     def read(cls, it: Any) -> "EvidenceEntry":
@@ -260,12 +262,14 @@ class EvidenceEntry:
             did_you_mean=it.get("did_you_mean"),
             weight=it.get("weight"),
             provider=it.get("provider"),
+            first_seen=it.get("first_seen"),
             why=it.get("why"),
             network=it.get("network"),
             domain=it.get("domain"),
             mail_host=it.get("mail_host"),
             fetched_at=it.get("fetched_at"),
             published_at=it.get("published_at"),
+            last_seen=it.get("last_seen"),
         )
 
 

@@ -71,6 +71,10 @@ export interface NetworkClaims {
   readonly provider?: string;
   /** For some networks: the rule by which they are claimed. */
   readonly reasons?: ReadonlyMap<Prefix, string>;
+  /** Returns the ISO date of the first copy that had the network; undefined if unknown. */
+  readonly firstSeen?: (network: Prefix) => string | undefined;
+  /** Networks that earlier copies had and this copy lacks. They claim nothing themselves. */
+  readonly earlier?: readonly Prefix[];
   /** Feeds from which this feed copies entries. An entry that is in both feeds counts once. */
   readonly lineage?: readonly string[];
 }

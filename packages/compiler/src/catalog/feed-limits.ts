@@ -25,6 +25,8 @@ export const AGE = {
   // The lists of 1 June, 6 August and 1 September 2026 were up to 66 days apart. After three months, 41 of 65
   // ExpressVPN locations still had the same servers.
   vpnServers: { staleHours: 75 * DAY, dropHours: 120 * DAY },
+  // The lists are new each day, so an older copy shows that they ended.
+  dailyServers: { staleHours: 7 * DAY, dropHours: 120 * DAY },
   // The networks of VPN providers and criminals rarely change hands.
   networks: { staleHours: 7 * DAY, dropHours: 180 * DAY },
   // Dropping an allow-list would flag more people by mistake.

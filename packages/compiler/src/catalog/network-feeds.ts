@@ -98,7 +98,8 @@ const OWN_SERVERS: readonly Feed[] = [
     "airvpn",
     "AirVPN",
     ["https://airvpn.org/api/status/"],
-    [4, 6].flatMap((family) => [1, 2, 3, 4].map((entry) => `$.servers[*].ip_v${family}_in${entry}`)),
+    // Each server has four addresses. All of them would make a VPN network of one server.
+    [4, 6].map((family) => `$.servers[*].ip_v${family}_in1`),
     [300, 20_000],
   ),
   {
@@ -112,6 +113,27 @@ const OWN_SERVERS: readonly Feed[] = [
     format: "signed-json",
   },
 ];
+
+const VPN_IP_LISTS = "https://raw.githubusercontent.com/Joe12387/open-source-vpn-ip-lists";
+
+/**
+ * Returns a row for a daily copy of what a VPN itself publishes. It finds servers that gluetun's list, which is up to two
+ * months old, lacks: 73% of NordVPN's in August 2026.
+ */
+const dailyServers = (id: string, provider: string, least: number, most: number): Feed => ({
+  ...VPN_SERVERS,
+  id: `${id}-daily`,
+  provider,
+  format: "ip-lines",
+  title: `Open Source VPN IP Lists: the servers of ${provider}`,
+  homepage: "https://github.com/Joe12387/open-source-vpn-ip-lists",
+  urls: () => ["main", "master"].map((branch) => `${VPN_IP_LISTS}/${branch}/${id}.txt`),
+  licence: "CC0-1.0",
+  age: AGE.dailyServers,
+  change: 0.95, // Surfshark shows 280 of its servers at a time: 84% were others the next day
+  ...(OWN_SERVERS.some((feed) => feed.id === `${id}-list`) && { lineage: [`${id}-list`] }),
+  entries: { least, most },
+});
 
 const GLUETUN = ["qdm12/gluetun-servers/main/pkg/servers", "passteque/gluetun-servers/main/pkg/servers"];
 
@@ -243,6 +265,15 @@ export const NETWORK_FEEDS: readonly Feed[] = [
   gluetun("vpn-unlimited", "VPN Unlimited", 120, 10_000, "vpn unlimited"),
   gluetun("windscribe", "Windscribe", 400, 20_000),
   ...OWN_SERVERS,
+  dailyServers("ivpn", "IVPN", 80, 5_000),
+  dailyServers("mullvad", "Mullvad", 300, 10_000),
+  dailyServers("nordvpn", "NordVPN", 2_000, 90_000),
+  dailyServers("ovpn", "OVPN", 30, 2_000),
+  dailyServers("pia", "Private Internet Access", 300, 50_000),
+  dailyServers("protonvpn", "Proton VPN", 400, 60_000),
+  dailyServers("riseupvpn", "RiseupVPN", 5, 500),
+  dailyServers("surfshark", "Surfshark", 90, 20_000),
+  dailyServers("windscribe", "Windscribe", 350, 20_000),
   {
     id: "avastel-8days",
     sets: "is_proxy",

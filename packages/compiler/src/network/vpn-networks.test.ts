@@ -47,12 +47,16 @@ describe("a network around servers", () => {
     ["four servers in a /48", servers("A", near("2a0e:1:2::", 4)), "2a0e:1:2::/48"],
   ])("%s", (_what, list, network) =>
     expect(claimed(list)).toEqual([
-      [network, "A", `at least 4 of its servers are in this /${network.split("/")[1]}`],
+      [
+        network,
+        "A",
+        `at least 4 of its servers are or were in this /${network.split("/")[1]} within 120 days`,
+      ],
     ]),
   );
-  test("two servers in a /27, and not the rest of its /24", () =>
-    expect(claimed(servers("A", ["45.66.1.33", "45.66.1.62", "45.66.1.65"]))).toEqual([
-      ["45.66.1.32/27", "A", "at least 2 of its servers are in this /27"],
+  test("three servers in a /27, and not the rest of its /24", () =>
+    expect(claimed(servers("A", ["45.66.1.33", "45.66.1.50", "45.66.1.62"]))).toEqual([
+      ["45.66.1.32/27", "A", "at least 3 of its servers are or were in this /27 within 120 days"],
     ]));
   test.each([
     ["three servers", [servers("A", near("45.66.1", 3))]],
@@ -68,8 +72,14 @@ describe("a network around servers", () => {
 
   test("two lists of one VPN count together", () =>
     expect(claimed(servers("A", near("45.66.1", 3), "x"), servers("A", ["45.66.1.200"], "y"))).toEqual([
-      ["45.66.1.0/24", "A", "at least 4 of its servers are in this /24"],
+      ["45.66.1.0/24", "A", "at least 4 of its servers are or were in this /24 within 120 days"],
     ]));
+  test("servers that left the list count, and are not claimed themselves", () => {
+    const earlier = networks(["45.66.1.200/32", "45.66.9.1/32"]);
+    expect(claimed({ ...servers("A", near("45.66.1", 3)), earlier })).toEqual([
+      ["45.66.1.0/24", "A", "at least 4 of its servers are or were in this /24 within 120 days"],
+    ]);
+  });
   test("the servers' own addresses are unchanged", () => {
     const list = servers("A", near("45.66.1", 4));
     vpnNetworks([list], ASNS, [], () => false);

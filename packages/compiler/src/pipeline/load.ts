@@ -26,6 +26,7 @@ import { ageOf } from "../validate/copy-gates.ts";
 import type { Content } from "../validate/read-copy.ts";
 import type { BuildEffects, BuildRequest, Trouble } from "./events.ts";
 import { isFault, problemText, reportOf } from "./feed-report.ts";
+import { type History, hasHistory, nextHistory, writeHistory } from "./history.ts";
 import { domainsToLookUp, lookUpMailHosts } from "./mail-hosts.ts";
 import {
   type Load,
@@ -53,6 +54,8 @@ export interface LoadedFeed {
   readonly dueAt: Date | undefined;
   /** Reads the copy in use. The content is empty if there is no copy. */
   readonly content: () => Content;
+  /** The networks' history, including this copy. Undefined if the feed has none. */
+  readonly history: () => History | undefined;
   /** Releases the content from memory once its segment is built. */
   readonly forget: () => void;
   /** Whether the copy in use is new, so that no release contains it yet. */
@@ -89,16 +92,26 @@ function loadedFeed(load: Load, tried: Tried, next: FeedState, stored = next): L
   const { feed, options } = load;
   const { content, forget } = tried.used?.age === "dropped" ? NOTHING : (tried.used?.read ?? NOTHING);
   const { held } = next;
+  const reported = reportOf(load, tried, next);
+  const { published_at, fetched_at } = reported.report;
+  const seenAt = published_at ?? fetched_at;
+  let history: History | undefined;
   const isNewHeld = held !== undefined && held.why === undefined && tried.used?.copy.sha256 === held.sha256;
   let written = stored;
   return {
     feed,
-    ...reportOf(load, tried, next),
+    ...reported,
     failed: tried.refusals.some((refusal) => isFault(refusal) && !isHeldCopy(refusal)),
     unreached: isUnreached(tried.refusals),
     lacksFile: tried.refusals.length > 0 && tried.refusals.every(isAbsentFile),
     late: tried.refusals.some((refusal) => refusal.late === true),
     content,
+    history() {
+      const { networks } = content();
+      if (networks === undefined || seenAt === undefined || !hasHistory(feed)) return undefined;
+      history ??= nextHistory(feed, options.dataDir, networks, new Date(seenAt));
+      return history;
+    },
     forget,
     get isChanged() {
       return isNewHeld && written.held !== undefined;
@@ -108,6 +121,7 @@ function loadedFeed(load: Load, tried: Tried, next: FeedState, stored = next): L
       const settled = isNewHeld ? publishHeld(next) : next;
       if (settled !== written) writeFeedState(feed, options.dataDir, settled);
       written = settled;
+      if (history !== undefined) writeHistory(feed, options.dataDir, history);
     },
     async hold(why) {
       const { copy } = tried.used!; // the copy is the new one

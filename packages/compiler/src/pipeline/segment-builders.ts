@@ -159,8 +159,9 @@ function makeReputation(parts: readonly LoadedFeed[], { emit }: Effects): Made {
  * does not claim the networks that it rents out.
  */
 function claimsOf(parts: readonly LoadedFeed[], asns: AsnNetworks | undefined, emit: Emit): NetworkClaims[] {
-  return parts.flatMap(({ feed, content }): readonly NetworkClaims[] => {
-    const { networks = [], systems } = content();
+  return parts.flatMap(({ feed, content, history }): readonly NetworkClaims[] => {
+    const { networks: listed = [], systems } = content();
+    const networks = history()?.applyTo(listed) ?? listed;
     if (asns === undefined) return networks;
     if (systems !== undefined) return systemClaims(feed, systems, asns, emit);
     if (feed.rentedOut === undefined) return networks;

@@ -16,6 +16,7 @@ export interface EvidenceEntry {
   /** Empty for the effect "label". */
   readonly flags: readonly Flag[];
   readonly provider?: string | undefined;
+  readonly first_seen?: string | undefined;
   /** The rule that made or widened the entry, or prevented its effect. */
   readonly why?: string;
 }
@@ -34,6 +35,8 @@ export interface EvidenceText {
   readonly weight?: number;
   /** The VPN, in ASCII. */
   readonly provider?: string | undefined;
+  /** ISO date of the first copy that had the network. */
+  readonly first_seen?: string | undefined;
   /** ASCII text. */
   readonly why?: string;
   /** Prefix length in bits, number of labels, or one of the engine's SPAN_… constants. */

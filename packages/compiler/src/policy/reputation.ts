@@ -41,6 +41,7 @@ interface Listed {
 
 interface Network {
   readonly network: Prefix;
+  readonly firstSeen?: string | undefined;
   /** The rule that widened the network. */
   readonly why?: string;
 }
@@ -122,7 +123,8 @@ class Verdicts {
       parts.map(({ index, effect, flags, why }, i) => {
         const { feed, label, provider } = this.sources[present[index]!]!;
         const rules = [why, smallest[i]!.why].filter((rule) => rule !== undefined);
-        const entry = { feed, label, network: smallest[i]!.network, effect, flags, provider };
+        const { network, firstSeen: first_seen } = smallest[i]!;
+        const entry = { feed, label, network, effect, flags, provider, first_seen };
         return rules.length === 0 ? entry : { ...entry, why: rules.join("; ") };
       }),
     );
@@ -153,7 +155,7 @@ function bySize(claims: readonly NetworkClaims[]): Listed[] {
   const rows = (of: readonly Prefix[]): Network[] =>
     of.map((network) => {
       const why = whyOf(network);
-      return { network, ...(why !== undefined && { why }) };
+      return { network, firstSeen: claim.firstSeen?.(network), ...(why !== undefined && { why }) };
     });
   const wider = networks.filter((network) => !isHost(network));
   const isYielding = (network: Prefix) => claim.subject === "guard" && yieldsToExact(network);

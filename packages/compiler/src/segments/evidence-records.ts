@@ -64,8 +64,10 @@ export class EvidenceWriter {
 }
 
 /** Returns an entry's JSON up to its network or domain. */
-function entryText({ feed, label, effect, flags, members, weight, provider, why }: EvidenceText): string {
-  const text = JSON.stringify({ feed, label, effect, flags, members, weight, provider, why }).slice(0, -1);
+function entryText({ span: _, ...entry }: EvidenceText): string {
+  const { feed, label, effect, flags, members, weight, provider, first_seen, why } = entry;
+  const ordered = { feed, label, effect, flags, members, weight, provider, first_seen, why };
+  const text = JSON.stringify(ordered).slice(0, -1);
   if (text.length > MAX_ENTRY_TEXT) throw new RangeError(`evidence: an entry of ${text.length} characters`);
   if (/[^ -~]/.test(text)) throw new RangeError(`evidence: not ASCII: ${text}`);
   return text;

@@ -32,8 +32,10 @@ export function evidenceTails(
 ): EvidenceTails {
   const byId = new Map(reports.map((report) => [report.id, report]));
   const tail = (id: string) => {
-    const { fetched_at, published_at } = byId.get(id) ?? {};
-    const times = JSON.stringify({ fetched_at, published_at });
+    const { fetched_at, published_at, sets } = byId.get(id) ?? {};
+    // An entry of a list was last seen in the copy that the release has.
+    const seen = sets === "is_proxy" || sets === "is_abuser" ? (published_at ?? fetched_at) : undefined;
+    const times = JSON.stringify({ fetched_at, published_at, last_seen: seen?.slice(0, 10) });
     return ascii(times === "{}" ? "}" : `,${times.slice(1)}`);
   };
   const tails = (ids: readonly string[] | undefined) => (ids ?? []).map(tail);
