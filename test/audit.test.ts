@@ -43,7 +43,7 @@ const LABELLED = {
   action: "decision-labelled",
   subject: decisionId(1),
   before: { outcome: null },
-  after: { outcome: "abuse" },
+  after: { outcome: "fraud" },
 } as const;
 const FEED = "disposable-email-domains";
 const FACTS = {
@@ -750,7 +750,7 @@ describe("the admin API", () => {
     },
     set_decision_outcome: async ({ store }) => {
       await store.decisions.add([decisionRow(1, NOW)]);
-      return [`decisions/${decisionId(1)}/outcome`, { outcome: "abuse" }, LABELLED];
+      return [`decisions/${decisionId(1)}/outcome`, { outcome: "fraud" }, LABELLED];
     },
     delete_decisions: async ({ store }) => {
       await store.decisions.add([decisionRow(1, NOW, { ref: "user-81" }), decisionRow(2, NOW)]);

@@ -92,12 +92,12 @@ describe("several workers on SQLite", () => {
     const { host, store } = await setUp(sqlite());
     for (let n = 0; n < 10; n++) {
       const { id } = await host.assess();
-      expect(await host.label(id, "abuse")).toBe("true abuse");
+      expect(await host.label(id, "fraud")).toBe("true fraud");
       expect(await host.label(id, "legitimate")).toBe("true legitimate");
       expect((await store.decisions.find(id))!.outcome).toBe("legitimate");
     }
-    expect(await host.label(UNKNOWN_ID, "abuse")).toBe("DECISION_NOT_FOUND");
-    expect(await host.label("asm_1", "abuse")).toBe("DECISION_NOT_FOUND");
+    expect(await host.label(UNKNOWN_ID, "fraud")).toBe("DECISION_NOT_FOUND");
+    expect(await host.label("asm_1", "fraud")).toBe("DECISION_NOT_FOUND");
     expect(await host.label(UNKNOWN_ID, "fraud")).toBe("BODY_INVALID");
   });
 
@@ -158,7 +158,7 @@ describe("several workers on SQLite", () => {
     const file = url.slice("sqlite://".length);
     const { host, store } = await setUp(url);
     const { id } = await host.assess();
-    expect(await host.label(id, "abuse")).toBe("true abuse");
+    expect(await host.label(id, "fraud")).toBe("true fraud");
     await store.close();
     for (const end of ["", "-wal", "-shm"]) renameSync(`${file}${end}`, `${file}.away${end}`);
     const { action } = await host.assess();
@@ -179,7 +179,7 @@ describe("several workers on SQLite", () => {
     const key = { "Idempotency-Key": "sign-up-81" };
     const [first, second] = [await host.assess(VISITOR, key), await host.assess(VISITOR, key)];
     expect(first.id).not.toBe(second.id);
-    expect(await host.label(first.id, "abuse")).toBe("DECISION_NOT_FOUND");
+    expect(await host.label(first.id, "fraud")).toBe("DECISION_NOT_FOUND");
     expect(await host.decisions("stored")).toBe(0);
   });
 });
@@ -195,7 +195,7 @@ describe("two hosts on PostgreSQL", () => {
     const { hosts, stored } = await setUp(await postgres.freshDatabase(), 2, { INKLING_WORKERS: "1" });
     const [a, b] = hosts as [Host, Host];
     const { id } = await a.assess();
-    expect(await b.label(id, "abuse")).toBe("true abuse");
+    expect(await b.label(id, "fraud")).toBe("true fraud");
     const key = { "Idempotency-Key": "sign-up-81" };
     const first = await a.assess(VISITOR, key);
     await until(async () => (await stored()).length === 2); // a request waits at most half a second for that

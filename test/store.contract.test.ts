@@ -584,8 +584,8 @@ for (const backend of BACKENDS) {
           }),
         ]);
         clock = NOW + 1_000;
-        expect(await decisions.label(id(9), "abuse")).toBeUndefined();
-        for (const outcome of ["abuse", "legitimate"] as const) await decisions.label(id(2), outcome);
+        expect(await decisions.label(id(9), "fraud")).toBeUndefined();
+        for (const outcome of ["fraud", "legitimate"] as const) await decisions.label(id(2), outcome);
         expect(decisionJson((await decisions.find(id(2)))!)).toMatchObject({
           outcome: "legitimate",
           outcome_at: "2026-06-01T12:00:01.000Z",
@@ -609,9 +609,9 @@ for (const backend of BACKENDS) {
         for (const [filter, found] of cases)
           expect([filter, await ids(decisions.list({ limit: 10 }, filter))]).toEqual([filter, [...found]]);
         expect(await decisions.count()).toEqual([
-          { day: Date.parse(DAY), action: "allow", count: 1, legitimate: 1, abuse: 0 },
-          { day: Date.parse(DAY), action: "deny", count: 1, legitimate: 0, abuse: 0 },
-          { day: Date.parse(DAY) - DAY_MS, action: "allow", count: 1, legitimate: 0, abuse: 0 },
+          { day: Date.parse(DAY), action: "allow", count: 1, legitimate: 1, fraud: 0 },
+          { day: Date.parse(DAY), action: "deny", count: 1, legitimate: 0, fraud: 0 },
+          { day: Date.parse(DAY) - DAY_MS, action: "allow", count: 1, legitimate: 0, fraud: 0 },
         ]);
         await pass(store, DAY_MS - 1_000);
         expect([await retention.expire(1), await retention.expire(1)]).toEqual([{ decisions: 1 }, {}]);
@@ -763,10 +763,10 @@ for (const backend of BACKENDS) {
       test("are labelled by the key that asked for them, and by an operator", async () => {
         const { decisions } = await open();
         await decisions.add([decision(1, { key_id: "key_a" }), decision(2)]);
-        expect(await decisions.label(id(1), "abuse", "key_b")).toBeUndefined();
-        expect((await decisions.label(id(1), "abuse", "key_a"))?.outcome).toBe("abuse");
+        expect(await decisions.label(id(1), "fraud", "key_b")).toBeUndefined();
+        expect((await decisions.label(id(1), "fraud", "key_a"))?.outcome).toBe("fraud");
         expect((await decisions.label(id(1), "legitimate"))?.outcome).toBe("legitimate");
-        expect((await decisions.label(id(2), "abuse", "key_b"))?.outcome).toBe("abuse"); // of an earlier version
+        expect((await decisions.label(id(2), "fraud", "key_b"))?.outcome).toBe("fraud"); // of an earlier version
       });
 
       // SQLite has one connection, and no lock of a table.

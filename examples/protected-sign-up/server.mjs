@@ -34,7 +34,7 @@ app.post("/sign-up", gate, ({ decision }, response) => {
   const isUndecided = decision instanceof Unavailable;
   const isTrusted = !isUndecided && decision.action === "allow" && !decision.review;
   // Create the account here and, unless the visitor is trusted, send a link that confirms it. Store
-  // `decision.id` with the account, so that inkling.outcome(id, "abuse") can report abuse later.
+  // `decision.id` with the account, so that inkling.outcome(id, "fraud") can report fraud later.
   response.status(201).json({ account: isTrusted ? "created" : "to be confirmed" });
 });
 

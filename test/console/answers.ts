@@ -272,7 +272,7 @@ export const DECISION_COUNTS = {
   days: Array.from({ length: 30 }, (_, i) => {
     const day = new Date(Date.now() - i * 86_400_000).toISOString().slice(0, 10);
     const n = Math.round(4_000 + 3_000 * Math.sin(i / 4));
-    const row = { day, legitimate: 1, abuse: 2 };
+    const row = { day, legitimate: 1, fraud: 2 };
     return [
       { ...row, action: "allow", count: n },
       { ...row, action: "challenge", count: n >> 3 },
@@ -326,7 +326,7 @@ export const DECISIONS = {
       ],
       shadow: [{ rule: "no-hosting-sign-ups", action: "deny", review: true }],
       degraded: ["is_abuser", "geolocation"],
-      outcome: "abuse",
+      outcome: "fraud",
       outcome_at: fetched_at,
     }),
     decision(2, { event: "login", outcome: "legitimate", outcome_at: fetched_at }),
@@ -356,7 +356,7 @@ export const REPLAY = {
   changed: 1_234,
   from: fetched_at,
   to: fetched_at,
-  outcomes: { legitimate: 40, abuse: 12 },
+  outcomes: { legitimate: 40, fraud: 12 },
   actions: [
     { before: "allow", after: "allow", count: 98_766, legitimate: 40, examples: [] },
     { before: "allow", after: "deny", count: 1_200, legitimate: 3, examples },

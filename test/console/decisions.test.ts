@@ -378,7 +378,7 @@ describe("decisions", () => {
     for (const [label, value, count] of [
       ["Action", "allow", 2],
       ["Reason", "proxy", 1],
-      ["Outcome", "abuse", 0],
+      ["Outcome", "fraud", 0],
       ["Outcome", "none", 1],
       ["Time", "1", 1],
     ] as const) {
@@ -410,7 +410,7 @@ describe("decisions", () => {
     await page.getByRole("button", { name: "Legitimate", pressed: false }).waitFor();
     await page.getByRole("link", { name: "user-1" }).click();
     await until(async () => (await rows()).length === 2);
-    expect((await rows())[1]).toEndWith("abuse");
+    expect((await rows())[1]).toEndWith("fraud");
     for (const id of [`asm_${"1".repeat(16)}`, "asm_nope"]) {
       await go(`decisions/${id}`);
       await page.getByRole("alert").filter({ hasText: "No such decision" }).waitFor();
@@ -503,12 +503,12 @@ describe("decisions", () => {
     await until(async () => (await outcomes()).join() === "legitimate,proxy,legitimate");
     await page.unroute(`**/admin/v1/decisions/${id}/outcome`);
     await label(1, "Abuse"); // the decision that failed remains selected
-    await status("Labelled 1 as abuse.");
+    await status("Labelled 1 as fraud.");
     expect(await page.getByText("Not labelled").count()).toBe(0);
-    await until(async () => (await outcomes()).join() === "legitimate,abuse,legitimate");
-    await until(async () => /legitimate\s+2\s+abuse\s+1/.test(await textOf(page))); // in the last 30 days
+    await until(async () => (await outcomes()).join() === "legitimate,fraud,legitimate");
+    await until(async () => /legitimate\s+2\s+fraud\s+1/.test(await textOf(page))); // in the last 30 days
     await page.reload();
-    await until(async () => (await outcomes()).join() === "legitimate,abuse,legitimate");
+    await until(async () => (await outcomes()).join() === "legitimate,fraud,legitimate");
   });
 
   test("deletion by ref and by day", async () => {

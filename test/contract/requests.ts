@@ -344,7 +344,7 @@ function decisions(): Request[] {
     about(lines, "", { headers: [LINES_TYPE] }),
     about(visitors[0], "", { headers: [JSON_TYPE, "Idempotency-Key: a b"] }),
     about(lines, "", { headers: [LINES_TYPE, "Idempotency-Key: a"] }),
-    ...["abuse", "legitimate", "fraud"].flatMap((outcome) =>
+    ...["fraud", "legitimate", "abuse"].flatMap((outcome) =>
       [
         ["asm_aaaaaaaaaaaaaaaa", "visitors"],
         ["asm_0000000000000000", "sandboxVisitors"],

@@ -152,13 +152,13 @@ function cases(): readonly Case[] {
     [
       "an outcome of no decision",
       `/v1/assess/asm_${"9".repeat(16)}/outcome`,
-      post('{"outcome":"abuse"}'),
+      post('{"outcome":"fraud"}'),
       { settings: STORED, decisions: decisionsThat("unknown") },
     ],
     [
       "an outcome while the database is away",
       `/v1/assess/asm_${"9".repeat(16)}/outcome`,
-      post('{"outcome":"abuse"}'),
+      post('{"outcome":"fraud"}'),
       { settings: STORED, decisions: decisionsThat("unreachable") },
     ],
   ];

@@ -107,10 +107,10 @@ describe("a request", () => {
     ],
     [
       "an outcome",
-      (c) => c.outcome("asm_../x", "abuse"),
+      (c) => c.outcome("asm_../x", "fraud"),
       "POST",
       "/v1/assess/asm_..%2Fx/outcome",
-      '{"outcome":"abuse"}',
+      '{"outcome":"fraud"}',
     ],
   ];
   for (const [name, call, method, path, body] of rows) {
@@ -172,7 +172,7 @@ describe("a decision", () => {
     await assert.rejects(client.assess(visitor, { evidences: true } as object), /evidences is not an option/);
     await assert.rejects(client.assess(visitor, { facts: "yes" } as object), /facts must be/);
     await assert.rejects(client.assess("203.0.113.9" as never), /must be an object/);
-    await assert.rejects(client.outcome("asm_0", "fraud" as "abuse"), /must be one of legitimate, abuse/);
+    await assert.rejects(client.outcome("asm_0", "abuse" as "fraud"), /must be one of legitimate, fraud/);
     assert.equal(server.requests.length, 0);
   });
 
@@ -775,7 +775,7 @@ describe("options", () => {
     for (const value of ["", ".", ".."]) {
       await assert.rejects(client.reputation(value), { code: "IP_ADDRESS_INVALID" });
       await assert.rejects(client.geolocate(value), { code: "IP_ADDRESS_INVALID" });
-      await assert.rejects(client.outcome(value, "abuse"), TypeError);
+      await assert.rejects(client.outcome(value, "fraud"), TypeError);
     }
     assert.equal(server.requests.length, 0);
   });

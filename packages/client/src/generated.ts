@@ -256,7 +256,7 @@ export interface WithFacts {
 }
 
 /** The outcomes that a decision can be labelled with. */
-export const OUTCOMES = ["legitimate", "abuse"] as const;
+export const OUTCOMES = ["legitimate", "fraud"] as const;
 export type DecisionOutcome = (typeof OUTCOMES)[number];
 
 /** Every member that an answer can have. */

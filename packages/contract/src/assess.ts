@@ -13,7 +13,7 @@ export const ACTIONS = ["allow", "challenge", "deny"] as const;
 export type Action = (typeof ACTIONS)[number];
 
 /** How a visitor turned out. The operator or the application labels a decision with one of these outcomes. */
-export const OUTCOMES = ["legitimate", "abuse"] as const;
+export const OUTCOMES = ["legitimate", "fraud"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** The lowest scores at which a visitor is challenged or denied. */

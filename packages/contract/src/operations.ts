@@ -206,7 +206,7 @@ const ROWS = {
     tag: "Decisions",
     summary: "Report the outcome of a decision",
     description:
-      "Labels a stored decision as legitimate or abuse. It changes no verdict. To correct an outcome, send another, which replaces it. An outcome does not count as a lookup.",
+      "Labels a stored decision as legitimate or fraud. It changes no verdict. To correct an outcome, send another, which replaces it. An outcome does not count as a lookup.",
     body: json("DecisionOutcome"),
     answers: {
       200: {

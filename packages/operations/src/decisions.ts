@@ -61,7 +61,7 @@ const counts = z.strictObject({
       action,
       count,
       legitimate: count,
-      abuse: count,
+      fraud: count,
     }),
   ),
 });
@@ -165,7 +165,7 @@ export const DECISIONS = {
     set_decision_outcome: operation({
       route: "POST decisions/{id}/outcome",
       summary: "Report the outcome of a decision; a new outcome replaces the old one",
-      docs: 'labels a decision: `{"outcome":"legitimate"}` or `"abuse"`',
+      docs: 'labels a decision: `{"outcome":"legitimate"}` or `"fraud"`',
       role: "analyst",
       audits: ["decision-labelled"],
       problems,
@@ -175,7 +175,7 @@ export const DECISIONS = {
         words: "decisions outcome",
         arguments: ["outcome"],
         notes: `OUTCOME is ${OUTCOMES.join(" or ")}.`,
-        examples: ["inkling decisions outcome asm_4Qw8ZbN2rT6yKd1M abuse"],
+        examples: ["inkling decisions outcome asm_4Qw8ZbN2rT6yKd1M fraud"],
       },
       run: async ({ store, decisions, by }, { id, outcome }) => {
         const result = await decisions.label(id, outcome, undefined, by);

@@ -100,7 +100,7 @@ const replay = z.strictObject({
   changed: count,
   from: time.nullable().meta({ description: "Time of the oldest decision that was replayed" }),
   to: time.nullable().meta({ description: "Time of the newest decision that was replayed" }),
-  outcomes: z.strictObject({ legitimate: count, abuse: count }),
+  outcomes: z.strictObject({ legitimate: count, fraud: count }),
   actions: z.array(
     z.strictObject({
       before: action,

@@ -243,7 +243,7 @@ class Inkling(Generic[_U]):
             return self._settle(error)
 
     def outcome(
-        self, id: str, outcome: Literal["legitimate", "abuse"], *, timeout: Optional[float] = None
+        self, id: str, outcome: Literal["legitimate", "fraud"], *, timeout: Optional[float] = None
     ) -> None:
         """Tells the server how a visitor turned out. This does not change any decision.
 

@@ -99,7 +99,7 @@ DATA_OF: Dict[str, Tuple[str, ...]] = {
     "email": ("disposable",),
 }
 ACTIONS: Tuple[str, ...] = ("allow", "challenge", "deny")
-OUTCOMES: Tuple[str, ...] = ("legitimate", "abuse")
+OUTCOMES: Tuple[str, ...] = ("legitimate", "fraud")
 # What a visitor is described by.
 VISITOR_MEMBERS: Tuple[str, ...] = ("event", "ip", "email", "user_agent", "ref", "expected_country", "previous", "facts")
 # Of any answer.

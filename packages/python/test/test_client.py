@@ -377,7 +377,7 @@ class WithoutAnAnswer(Case):
             self.fails("IP_ADDRESS_INVALID", client.reputation, value)
             self.fails("IP_ADDRESS_INVALID", client.geolocate, value)
             with self.assertRaises(ValueError):
-                client.outcome(value, "abuse")
+                client.outcome(value, "fraud")
         self.assertEqual(server.seen, [])
 
     def test_what_always_raises(self):
@@ -591,13 +591,13 @@ class Decisions(Case):
 
     def test_outcomes(self):
         server, client = self.serve(answer(204, b"", Content_Type=None), on_unavailable="allow")
-        self.assertIsNone(client.outcome("asm_a/b", "abuse"))
+        self.assertIsNone(client.outcome("asm_a/b", "fraud"))
         self.assertEqual(server.seen[-1][1], "/v1/assess/asm_a%2Fb/outcome")
-        self.assertEqual(json.loads(server.seen[-1][3]), {"outcome": "abuse"})
+        self.assertEqual(json.loads(server.seen[-1][3]), {"outcome": "fraud"})
         with self.assertRaises(ValueError):
-            client.outcome("asm_a", "fraud")
+            client.outcome("asm_a", "abuse")
         _, client = self.serve(answer(503, problem("KEYS_NOT_LOADED", 503)), retries=0, on_unavailable="allow")
-        self.fails("KEYS_NOT_LOADED", client.outcome, "asm_a", "abuse")
+        self.fails("KEYS_NOT_LOADED", client.outcome, "asm_a", "fraud")
 
 
 class Fakes(Case):
@@ -614,7 +614,7 @@ class Fakes(Case):
         self.assertEqual(fake.assess("sign_up", ip="2001:DB8:0::6", email="jane@gmial.com").action, "challenge")
         self.assertTrue(self.fails("RATE_LIMITED", fake.assess, "sign_up", ip="192.0.2.1").is_throttled)
         fake.outcome(found.id, "legitimate")
-        self.fails("DECISION_NOT_FOUND", fake.outcome, "asm_1111111111111111", "abuse")
+        self.fails("DECISION_NOT_FOUND", fake.outcome, "asm_1111111111111111", "fraud")
         for wrong in (("place", "192.0.2.1"), ("email", "a@b.c", "NO_CODE")):
             self.assertRaises(ValueError, fake.server.answer, *wrong)
 
@@ -671,7 +671,7 @@ class Asyncio(Case):
             self.assertEqual(caught.exception.code, "IP_ADDRESS_INVALID")
             server.steps[:] = [answer(value=DECISION)]
             self.assertEqual((await inkling.assess("sign_up", ip="192.0.2.1", with_facts=True)).action, "challenge")
-            await inkling.outcome(DECISION["id"], "abuse")
+            await inkling.outcome(DECISION["id"], "fraud")
             self.assertIn("include=facts", server.seen[-2][1])
             fake = FakeInkling()
             for ip in ips:

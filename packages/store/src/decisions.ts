@@ -55,7 +55,7 @@ interface DecisionCount {
   readonly action: Action;
   readonly count: number;
   readonly legitimate: number;
-  readonly abuse: number;
+  readonly fraud: number;
 }
 
 /** An email domain with the newest decision that involves it. */
@@ -246,14 +246,14 @@ export class DecisionStore {
     const counts = new Map<string, DecisionCount>();
     const selected = `created_at / ${DAY_MS} AS days, action, outcome`;
     for (let after: string | undefined; ; await Bun.sleep(0)) {
-      const rows: Record<"days" | "n" | "legitimate" | "abuse", number | string>[] & { action: Action }[] =
+      const rows: Record<"days" | "n" | "legitimate" | "fraud", number | string>[] & { action: Action }[] =
         await this.tables.read(
           (sql) => sql`SELECT days, action, COUNT(*) AS n,
               SUM(CASE WHEN outcome = 'legitimate' THEN 1 ELSE 0 END) AS legitimate,
-              SUM(CASE WHEN outcome = 'abuse' THEN 1 ELSE 0 END) AS abuse
+              SUM(CASE WHEN outcome = 'fraud' THEN 1 ELSE 0 END) AS fraud
             FROM (${this.slice(sql, selected, filter, after)}) slice GROUP BY days, action`,
         );
-      for (const { days, action, n, legitimate, abuse } of rows) {
+      for (const { days, action, n, legitimate, fraud } of rows) {
         const day = Number(days) * DAY_MS;
         const before = counts.get(`${day} ${action}`);
         counts.set(`${day} ${action}`, {
@@ -261,7 +261,7 @@ export class DecisionStore {
           action,
           count: (before?.count ?? 0) + Number(n),
           legitimate: (before?.legitimate ?? 0) + Number(legitimate),
-          abuse: (before?.abuse ?? 0) + Number(abuse),
+          fraud: (before?.fraud ?? 0) + Number(fraud),
         });
       }
       after = await this.nextSlice(filter, after);

@@ -428,6 +428,11 @@ export const MIGRATIONS: readonly Migration[] = [
     name: "held feeds instead of held releases",
     statements: ["UPDATE inkling_webhooks SET events = REPLACE(events, 'release.held', 'feed.held')"],
   },
+  {
+    id: 23,
+    name: "fraud as an outcome",
+    statements: ["UPDATE inkling_decisions SET outcome = 'fraud' WHERE outcome = 'abuse'"],
+  },
 ];
 
 /**

@@ -127,7 +127,7 @@ const decide = (host: Host, count: number, prefix = "asm") =>
         shadow: "[]",
         degraded: "[]",
         facts: JSON.stringify({ "facts.plan": "free\u0000", "facts.city": "東京" }),
-        outcome: i % 2 === 0 ? "abuse" : null,
+        outcome: i % 2 === 0 ? "fraud" : null,
       }));
       await tx`INSERT INTO inkling_decisions ${tx(rows)}`;
     }, true),

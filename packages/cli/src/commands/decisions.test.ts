@@ -65,18 +65,18 @@ test("decisions are listed, shown, labelled and deleted", async () => {
   expect((await inkling("decisions", "list", "--network", "81.0.0.0/8")).err).toMatch(
     /--network "81\.0\.0\.0\/8": must be an address, or a \/24 .*: decisions store no wider network\n/,
   );
-  expect((await inkling("decisions", "list", "--outcome", "abuse")).err).toBe("No decision matches.\n");
-  expect((await inkling("decisions", "outcome", decisionId(2), "abuse")).out).toBe(
-    `${decisionId(2)} is labelled abuse.\n`,
+  expect((await inkling("decisions", "list", "--outcome", "fraud")).err).toBe("No decision matches.\n");
+  expect((await inkling("decisions", "outcome", decisionId(2), "fraud")).out).toBe(
+    `${decisionId(2)} is labelled fraud.\n`,
   );
   expect(await inkling("decisions", "outcome", decisionId(2), "fraud")).toMatchObject({ code: 2 });
-  expect((await inkling("decisions", "outcome", decisionId(9), "abuse")).err).toContain(
+  expect((await inkling("decisions", "outcome", decisionId(9), "fraud")).err).toContain(
     "there is no decision",
   );
   const shown = (await inkling("decisions", "show", decisionId(2))).out;
   expect(shown).toMatch(/ref +user-81\n/);
   expect(shown.match(/^event /gm)).toHaveLength(1);
-  expect(shown).toMatch(/outcome +abuse\n/);
+  expect(shown).toMatch(/outcome +fraud\n/);
   expect(shown).toMatch(/ip.is_tor_exit +true\n/);
   expect(await inkling("decisions", "delete")).toMatchObject({
     code: 2,
@@ -93,12 +93,12 @@ test("a replay reads the database or an exported file, and says the same", async
     decisionRow(3, NOW, TOR),
     decisionRow(4, NOW - 40 * DAY_MS, TOR),
   ]);
-  await inkling("decisions", "outcome", decisionId(2), "abuse");
+  await inkling("decisions", "outcome", decisionId(2), "fraud");
   const rules = file("rules.toml", NO_TOR);
   const { out, code } = await inkling("rules", "replay", rules);
   expect(code).toBe(0);
   expect(out).toContain("3 decisions from ");
-  expect(out).toContain("2 would change (66.7 %)\noutcomes: 1 abuse, 0 legitimate\n");
+  expect(out).toContain("2 would change (66.7 %)\noutcomes: 1 fraud, 0 legitimate\n");
   expect(out).toMatch(/challenge +deny +2\n/);
   expect(out).toMatch(new RegExp(`${decisionId(2)} +\\S+ +sign_up +user-81 +score -> no-tor`));
   expect(out).toMatch(/no-tor +live +deny +2 +2 +2 +100 % \(21-100\) of 1 +100 % \(21-100\) of 1/);

@@ -6,13 +6,13 @@ import { formatCount, printable, type Style, table } from "./terminal.ts";
 export function replayText(report: ReplayReport, style: Style): string {
   const { decisions, changed, from, to, outcomes, actions, rules, reasons } = report;
   if (decisions === 0) return "There are no decisions to replay.";
-  const labelled = outcomes.abuse + outcomes.legitimate;
+  const labelled = outcomes.fraud + outcomes.legitimate;
   const percent = ((100 * changed) / decisions).toFixed(changed > 0 && changed / decisions < 0.01 ? 2 : 1);
   const parts = [
     `${countOf(decisions)} from ${day(from)} to ${day(to)}; ${style.bold(`${formatCount(changed)} would change`)} (${percent} %)`,
     labelled === 0
       ? "there are no outcomes, so the precision of rules is unknown"
-      : `outcomes: ${formatCount(outcomes.abuse)} abuse, ${formatCount(outcomes.legitimate)} legitimate`,
+      : `outcomes: ${formatCount(outcomes.fraud)} fraud, ${formatCount(outcomes.legitimate)} legitimate`,
     ...report.unknown_facts.map(({ fact, decisions: count }) =>
       style.yellow(
         `${fact} is unknown in ${countOf(count)}: rules that read this fact do not match these decisions`,

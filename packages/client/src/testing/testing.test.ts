@@ -15,7 +15,7 @@ describe("a fake client", () => {
     await assert.rejects(inkling.email("jane@disposable.example"), isClear);
     await assert.rejects(inkling.assess({ event: "login", ip: "192.0.2.6" }), isClear);
     await assert.rejects(inkling.batch("reputation", ["192.0.2.6"]).next(), isClear);
-    await assert.rejects(inkling.outcome("asm_1", "abuse"), { code: "DECISION_NOT_FOUND" });
+    await assert.rejects(inkling.outcome("asm_1", "fraud"), { code: "DECISION_NOT_FOUND" });
   });
 
   test("answers what is asked for", async () => {

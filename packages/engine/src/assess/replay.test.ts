@@ -65,13 +65,13 @@ describe("a replay", () => {
     rule("hosting", 'ip.kind == "hosting"', "challenge", "shadow") +
     '[facts]\nplan = "text"\n';
   const report = replayed(RULES, [
-    past(TOR, "challenge", "abuse"),
+    past(TOR, "challenge", "fraud"),
     past(TOR, "challenge", "legitimate", { rule: "old-rule", ref: "user-81" }),
-    past(TOR, "deny", "abuse"),
-    past(PROXY, "allow", "abuse"),
+    past(TOR, "deny", "fraud"),
+    past(PROXY, "allow", "fraud"),
     past({ ...HOSTING, "facts.plan": "staff" }, "deny", "legitimate"),
     past(HOSTING, "allow"),
-    past({ ...HOSTING, "facts.plan": 7 }, "allow", "abuse"),
+    past({ ...HOSTING, "facts.plan": 7 }, "allow", "fraud"),
   ]);
 
   test("counts by action before and after, with examples of what changes", () => {
@@ -85,7 +85,7 @@ describe("a replay", () => {
       ],
     );
     assert.deepEqual([report.decisions, report.changed], [7, 3]);
-    assert.deepEqual(report.outcomes, { legitimate: 2, abuse: 4 });
+    assert.deepEqual(report.outcomes, { legitimate: 2, fraud: 4 });
     const { id: _, at: __, ...example } = report.actions[1]!.examples[1]!;
     assert.deepEqual(example, {
       ref: "user-81",
@@ -114,7 +114,7 @@ describe("a replay", () => {
     assert.deepEqual([before, after, ruleBefore], ["allow", "challenge", null]);
   });
 
-  test("tells for each reason what it matches, and how often that was abuse", () => {
+  test("tells for each reason what it matches, and how often that was fraud", () => {
     const tor = report.reasons.find(({ reason }) => reason === "tor_exit")!;
     assert.deepEqual([tor.matches, tor.precision?.count, tor.precision?.of, tor.recall?.of], [3, 2, 3, 4]);
     const forged = report.reasons.find(({ reason }) => reason === "forged_crawler")!;

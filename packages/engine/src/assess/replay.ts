@@ -136,13 +136,13 @@ const STORED_IF_READ: ReadonlySet<FactIndex> = new Set([
 /**
  * Returns the outcome that a rule with this action expects. A rule that allows visitors expects legitimate visitors.
  */
-const expectedBy = (action: Action): Outcome => (action === "allow" ? "legitimate" : "abuse");
+const expectedBy = (action: Action): Outcome => (action === "allow" ? "legitimate" : "fraud");
 
 class Tally {
   matches = 0;
   decides = 0;
   changes = 0;
-  readonly labelled: Record<Outcome, number> = { legitimate: 0, abuse: 0 };
+  readonly labelled: Record<Outcome, number> = { legitimate: 0, fraud: 0 };
   readonly examples: ReplayExample[] = [];
 
   match(outcome: Outcome | null): void {
@@ -156,9 +156,9 @@ class Tally {
   }
 
   quality(expected: Outcome, outcomes: Readonly<Record<Outcome, number>>): Quality {
-    const { legitimate, abuse } = this.labelled;
+    const { legitimate, fraud } = this.labelled;
     const right = this.labelled[expected];
-    return { precision: shareOf(right, legitimate + abuse), recall: shareOf(right, outcomes[expected]) };
+    return { precision: shareOf(right, legitimate + fraud), recall: shareOf(right, outcomes[expected]) };
   }
 }
 
@@ -171,7 +171,7 @@ export class Replay {
   private readonly score = new Tally();
   /** Tallies, keyed by the action before, a space, and the action after. */
   private readonly actions = new Map<string, Tally>();
-  private readonly outcomes: Record<Outcome, number> = { legitimate: 0, abuse: 0 };
+  private readonly outcomes: Record<Outcome, number> = { legitimate: 0, fraud: 0 };
   /** Facts that may never have been stored, each with the number of decisions in which it is missing. */
   private readonly unknown: ReadonlyMap<FactIndex, { count: number }>;
   private decisions = 0;
@@ -295,7 +295,7 @@ export class Replay {
         reason: code,
         weight,
         matches: tally.matches,
-        ...tally.quality("abuse", outcomes),
+        ...tally.quality("fraud", outcomes),
       })),
       unknown_facts: Array.from(this.unknown, ([index, { count }]) => ({
         fact: ruleset.schema.names[index] ?? "",

@@ -41,7 +41,7 @@ describe("decisions", () => {
       ["network=81.2.6.0/24", []],
       ["network=2a00:1450::1", []],
       ["outcome=none&until=2026-05-30T00:00:00Z", [4]],
-      ["outcome=abuse", []],
+      ["outcome=fraud", []],
     ] as const)
       expect([query, await numbers(query)]).toEqual([query, [...found]]);
     const { document } = await ask("GET", "decisions?limit=3");
@@ -66,17 +66,17 @@ describe("decisions", () => {
   test("are labelled, and counted by day and action for 30 days unless asked for more", async () => {
     const { ask } = await setUp();
     const path = `decisions/${decisionId(2)}/outcome`;
-    expect((await ask("POST", path, { outcome: "abuse" })).document.outcome).toBe("abuse");
+    expect((await ask("POST", path, { outcome: "fraud" })).document.outcome).toBe("fraud");
     expect((await ask("POST", path, { outcome: "fraud" })).code).toBe("BODY_INVALID");
-    expect((await ask("POST", `decisions/${decisionId(9)}/outcome`, { outcome: "abuse" })).code).toBe(
+    expect((await ask("POST", `decisions/${decisionId(9)}/outcome`, { outcome: "fraud" })).code).toBe(
       "DECISION_NOT_FOUND",
     );
     const { days, stores_decisions } = (await ask("GET", "decisions/counts")).document;
     expect(stores_decisions).toBe(true);
     expect(days).toEqual([
-      { day: "2026-06-01", action: "allow", count: 1, legitimate: 0, abuse: 0 },
-      { day: "2026-06-01", action: "challenge", count: 1, legitimate: 0, abuse: 1 },
-      { day: "2026-05-31", action: "challenge", count: 1, legitimate: 0, abuse: 0 },
+      { day: "2026-06-01", action: "allow", count: 1, legitimate: 0, fraud: 0 },
+      { day: "2026-06-01", action: "challenge", count: 1, legitimate: 0, fraud: 1 },
+      { day: "2026-05-31", action: "challenge", count: 1, legitimate: 0, fraud: 0 },
     ]);
     const all = (await ask("GET", "decisions/counts?since=2026-01-01&event=sign_up")).document.days;
     expect(all.map(({ day }: { day: string }) => day)).toEqual(["2026-06-01", "2026-05-31", "2026-04-22"]);
@@ -97,12 +97,12 @@ describe("a replay", () => {
 
   test("reads the decisions of 30 days, or those since a time", async () => {
     const { ask, store } = await setUp();
-    await store.decisions.label(decisionId(2), "abuse");
+    await store.decisions.label(decisionId(2), "fraud");
     const { document } = await ask("POST", "rulesets/replay", { text });
     expect(document).toMatchObject({
       decisions: 3,
       changed: 2,
-      outcomes: { abuse: 1, legitimate: 0 },
+      outcomes: { fraud: 1, legitimate: 0 },
       stopped: null,
       rules: [{ rule: "no-tor", matches: 2, decides: 2, changes: 2, precision: { count: 1, of: 1 } }],
     });

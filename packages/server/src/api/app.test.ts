@@ -594,7 +594,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
 /** Bodies of the POST operations that do not take a batch. */
 const BODIES: Readonly<Partial<Record<OperationId, string>>> = {
   assess: '{"event":"login","ip":"81.2.69.142"}',
-  assess_outcome: '{"outcome":"abuse"}',
+  assess_outcome: '{"outcome":"fraud"}',
   supabase_hook: '{"metadata":{"name":"before-user-created","ip_address":"81.2.69.142"},"user":{}}',
 };
 const HOOK_SECRET = "A".repeat(44);

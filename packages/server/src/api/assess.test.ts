@@ -356,11 +356,11 @@ describe("a server that stores decisions", () => {
     const { ask, send } = setUp({ stores: true });
     const { id } = await ask(VISITOR);
     const rows: readonly (readonly [string, unknown, unknown])[] = [
-      [id, { outcome: "abuse" }, { id, outcome: "abuse" }],
-      [`asm_${"9".repeat(16)}`, { outcome: "abuse" }, { code: "DECISION_NOT_FOUND" }],
-      ["asm_1", { outcome: "abuse" }, { code: "DECISION_NOT_FOUND" }],
+      [id, { outcome: "fraud" }, { id, outcome: "fraud" }],
+      [`asm_${"9".repeat(16)}`, { outcome: "fraud" }, { code: "DECISION_NOT_FOUND" }],
+      ["asm_1", { outcome: "fraud" }, { code: "DECISION_NOT_FOUND" }],
       [id, { outcome: "fraud" }, { code: "BODY_INVALID" }],
-      [id, { outcome: "abuse", note: "x" }, { code: "BODY_INVALID" }],
+      [id, { outcome: "fraud", note: "x" }, { code: "BODY_INVALID" }],
       [id, "{", { code: "BODY_INVALID" }],
     ];
     for (const [of, body, want] of rows) {
@@ -370,7 +370,7 @@ describe("a server that stores decisions", () => {
         "code" in (want as object) ? expect.objectContaining(want as object) : want,
       ]);
     }
-    const stream = await send({ outcome: "abuse" }, `/${id}/outcome`, "application/x-ndjson");
+    const stream = await send({ outcome: "fraud" }, `/${id}/outcome`, "application/x-ndjson");
     expect(stream.status).toBe(415);
   });
 
@@ -379,7 +379,7 @@ describe("a server that stores decisions", () => {
     const { id } = await ask(VISITOR);
     const headers = { Authorization: USED_UP };
     expect((await send(VISITOR, "", "application/json", headers)).status).toBe(429);
-    expect((await send({ outcome: "abuse" }, `/${id}/outcome`, "application/json", headers)).status).toBe(
+    expect((await send({ outcome: "fraud" }, `/${id}/outcome`, "application/json", headers)).status).toBe(
       200,
     );
   });
@@ -390,8 +390,8 @@ describe("a server that stores decisions", () => {
     const { id } = await ask(sandbox);
     await send(sandbox, ...named("a"));
     expect([stored.length, claimed.size]).toEqual([0, 0]);
-    const label = async (of: string) => (await send({ outcome: "abuse" }, `/${of}/outcome`)).json();
-    expect(await label(id)).toEqual({ id, outcome: "abuse" });
+    const label = async (of: string) => (await send({ outcome: "fraud" }, `/${of}/outcome`)).json();
+    expect(await label(id)).toEqual({ id, outcome: "fraud" });
     expect(await label(`asm_${"9".repeat(16)}`)).toMatchObject({ code: "DECISION_NOT_FOUND" });
   });
 });

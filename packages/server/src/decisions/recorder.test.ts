@@ -149,14 +149,14 @@ describe("a recorder", () => {
   test("labels a decision that waits, one that comes later, and none that never comes", async () => {
     const { store, recorder } = setUp({ labelWaitMs: 2_000 });
     recorder.record(row(1));
-    expect(await recorder.label(decisionId(1), "abuse")).toBe("labelled");
+    expect(await recorder.label(decisionId(1), "fraud")).toBe("labelled");
     const late = recorder.label(decisionId(2), "legitimate");
     setTimeout(() => store.rows.set(decisionId(2), row(2)), 50); // as if another host had stored it
     expect(await late).toBe("labelled");
     const impatient = setUp();
-    expect(await impatient.recorder.label(decisionId(3), "abuse")).toBe("unknown");
+    expect(await impatient.recorder.label(decisionId(3), "fraud")).toBe("unknown");
     impatient.store.fault = new Error("unreachable");
-    expect(await impatient.recorder.label(decisionId(3), "abuse")).toBe("unreachable");
+    expect(await impatient.recorder.label(decisionId(3), "fraud")).toBe("unreachable");
   });
 
   test("the first decision of a name counts, here and in the store; without the store, here", async () => {
@@ -222,7 +222,7 @@ describe("a collector", () => {
   test("asks after it has handed over what is asked about", async () => {
     const { sent, collector } = collect();
     collector.record(row(1));
-    const labelled = collector.label(decisionId(1), "abuse");
+    const labelled = collector.label(decisionId(1), "fraud");
     expect(sent.map(({ type }) => type)).toEqual(["decisions", "decision-question"]);
     const question = sent[1] as Extract<FromCollector, { type: "decision-question" }>;
     collector.take({ type: "decision-reply", number: question.number, reply: "labelled" });

@@ -11,7 +11,7 @@ import { DecisionCard, FactTable, rulesetName } from "../assess/decision.tsx";
 import { Copies } from "../lookup/evidence.tsx";
 
 export const OutcomeBadge = ({ outcome }: { outcome: Outcome | null }) =>
-  outcome && <Badge kind={outcome === "abuse" ? "bad" : "good"}>{outcome}</Badge>;
+  outcome && <Badge kind={outcome === "fraud" ? "bad" : "good"}>{outcome}</Badge>;
 
 /** @throws {ApiError} */
 const labelDecision = (id: string, outcome: Outcome) => call("POST decisions/{id}/outcome", { id, outcome });
@@ -45,7 +45,7 @@ interface OutcomeCardProps {
   readonly reload: () => void;
 }
 
-export const OUTCOME_TEXTS: Readonly<Record<Outcome, string>> = { legitimate: "Legitimate", abuse: "Abuse" };
+export const OUTCOME_TEXTS: Readonly<Record<Outcome, string>> = { legitimate: "Legitimate", fraud: "Fraud" };
 
 function OutcomeCard({ of: { id, outcome, outcome_at }, reload }: OutcomeCardProps) {
   const [start, isBusy] = useAction();
