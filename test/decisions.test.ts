@@ -98,7 +98,7 @@ describe("several workers on SQLite", () => {
     }
     expect(await host.label(UNKNOWN_ID, "fraud")).toBe("DECISION_NOT_FOUND");
     expect(await host.label("asm_1", "fraud")).toBe("DECISION_NOT_FOUND");
-    expect(await host.label(UNKNOWN_ID, "fraud")).toBe("BODY_INVALID");
+    expect(await host.label(UNKNOWN_ID, "abuse")).toBe("BODY_INVALID");
   });
 
   test("a request that is repeated with its Idempotency-Key gets the same decision", async () => {

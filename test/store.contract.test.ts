@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { HISTORY_FACTS } from "@inkling/contract";
 import { isEmptyStamp } from "@inkling/data";
 import type { NewOverride } from "@inkling/engine";
 import { SQL } from "bun";
@@ -10,6 +11,7 @@ import { isAdminToken } from "../packages/store/src/admin-token.ts";
 import { adoptKey } from "../packages/store/src/adopt-key.ts";
 import { auditJson } from "../packages/store/src/audit.ts";
 import { Database } from "../packages/store/src/database.ts";
+import { type MemoryQuestion, recallQuery } from "../packages/store/src/decisions/memory.ts";
 import type { NamedDecision } from "../packages/store/src/decisions/record.ts";
 import { type DecisionRow, decisionJson } from "../packages/store/src/decisions/record.ts";
 import type { DecidedDomain, DecisionFilter } from "../packages/store/src/decisions.ts";
@@ -617,6 +619,112 @@ for (const backend of BACKENDS) {
         expect([await retention.expire(1), await retention.expire(1)]).toEqual([{ decisions: 1 }, {}]);
         expect(await ids(decisions.list({ limit: 10 }))).toEqual([2, 1]);
       });
+
+      /** What the decisions about a visitor say, where everything has the hashes of the keys `now` and `before`. */
+      const QUESTION: MemoryQuestion = {
+        facts: HISTORY_FACTS,
+        traces: {
+          mailbox: ["mailbox now", "mailbox before"],
+          domain: ["example.com"],
+          network: ["network now", "network before"],
+          address: ["address now", "address before"],
+          account: ["account now", "account before"],
+        },
+        now: NOW,
+      };
+      const LOGIN_FAILED = { event: "login_failed", network_hash: "network now" };
+      const NOTHING = { value: 0, newest: undefined };
+
+      test("say what they were about, by the hashes of two keys, until they are deleted", async () => {
+        const { decisions, retention } = await open();
+        const empty = await decisions.recall(QUESTION);
+        expect(Object.keys(empty)).toEqual([...HISTORY_FACTS]);
+        for (const memory of Object.values(empty)) expect(memory).toEqual(NOTHING);
+        const day = (n: number) => NOW - n * DAY_MS;
+        const hour = (n: number) => NOW - n * 3_600_000;
+        await decisions.add([
+          decision(1, {
+            created_at: day(40),
+            mailbox_hash: "mailbox before",
+            network_hash: "network before",
+          }),
+          decision(2, { created_at: day(20), mailbox_hash: "mailbox now", email_domain: "example.com" }),
+          decision(3, { created_at: day(10), network_hash: "network before", email_domain: "example.com" }),
+          decision(4, { created_at: day(9), email_domain: "example.com", network_hash: "network now" }),
+          decision(5, { created_at: day(8), mailbox_hash: "somebody else's", email_domain: "example.org" }),
+          // the account in two networks, one of them under both keys
+          decision(6, { created_at: day(5), account_hash: "account before", network_hash: "network before" }),
+          decision(7, { created_at: day(4), account_hash: "account now", network_hash: "network now" }),
+          decision(8, { created_at: day(3), account_hash: "account now", network_hash: "another now" }),
+          decision(9, { created_at: day(40), account_hash: "account now", network_hash: "long ago" }),
+          // logins from the network
+          decision(10, {
+            ...LOGIN_FAILED,
+            created_at: hour(0.5),
+            account_hash: "account now",
+            address_hash: "address now",
+          }),
+          decision(11, { ...LOGIN_FAILED, created_at: hour(0.4), account_hash: "second" }),
+          decision(12, {
+            ...LOGIN_FAILED,
+            created_at: hour(0.3),
+            account_hash: "second",
+            address_hash: "address before",
+          }),
+          decision(13, { ...LOGIN_FAILED, created_at: hour(2), account_hash: "third" }),
+          decision(14, { ...LOGIN_FAILED, event: "login", created_at: hour(0.2), account_hash: "fourth" }),
+          decision(15, { ...LOGIN_FAILED, event: "sign_up", created_at: hour(0.1) }),
+        ]);
+        clock = NOW + 1;
+        for (const n of [1, 2, 3, 5, 12]) await decisions.label(id(n), "fraud");
+        await decisions.label(id(12), "legitimate"); // the last label counts
+        const labelled = (n: number) => ({ decision: id(n), at: new Date(NOW + 1).toISOString() });
+        expect(await decisions.recall(QUESTION)).toEqual({
+          "history.mailbox_seen": {
+            value: 2,
+            newest: { decision: id(2), at: new Date(day(20)).toISOString() },
+          },
+          "history.mailbox_fraud": { value: 2, newest: labelled(2) },
+          "history.domain_fraud_30d": { value: 2, newest: labelled(3) },
+          "history.network_fraud_30d": { value: 1, newest: labelled(3) },
+          "history.account_networks_30d": { value: 2, newest: undefined },
+          "history.account_failures_1h": { value: 1, newest: undefined },
+          "history.address_failures_1h": { value: 2, newest: undefined },
+          "history.network_failures_1h": { value: 3, newest: undefined },
+          "history.network_failed_accounts_1h": { value: 2, newest: undefined },
+          "history.network_logins_1h": { value: 1, newest: undefined },
+        });
+        await pass({ retention } as Store, DAY_MS);
+        await retention.expire(15);
+        const later = await decisions.recall(QUESTION);
+        expect([later["history.mailbox_seen"], later["history.mailbox_fraud"]]).toEqual([NOTHING, NOTHING]);
+        expect(later["history.domain_fraud_30d"]).toEqual({ value: 1, newest: labelled(3) });
+      });
+
+      test("are counted up to 1,000, however many an attacker adds", async () => {
+        const { decisions } = await open();
+        const failed = (n: number) => decision(n, { ...LOGIN_FAILED, account_hash: `account ${n % 3}` });
+        await decisions.add(Array.from({ length: 1_200 }, (_, n) => failed(n)));
+        const { "history.network_failures_1h": failures, "history.network_failed_accounts_1h": accounts } =
+          await decisions.recall(QUESTION);
+        expect([failures?.value, accounts?.value]).toEqual([1_000, 3]);
+      });
+
+      if (backend.name === "sqlite")
+        test("are found by indexes that have only such decisions, without sorting", async () => {
+          await (await open()).decisions.add([decision(1)]);
+          const sql = new SQL(address);
+          for (const fact of HISTORY_FACTS) {
+            const query = recallQuery(sql, { ...QUESTION, facts: [fact] });
+            const plan: { detail: string }[] = await sql`EXPLAIN QUERY PLAN ${query}`;
+            const details = plan.map(({ detail }) => detail).join("; ");
+            expect(details).toMatch(
+              /USING (COVERING )?INDEX inkling_decisions_(mailbox|domain|network|account|address)_?\w* /,
+            );
+            expect(details).not.toMatch(/SCAN inkling|TEMP B-TREE FOR ORDER/);
+          }
+          await sql.close();
+        });
 
       test("distinct domains have their newest decision, page after page", async () => {
         const { decisions } = await open();

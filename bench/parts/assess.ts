@@ -18,6 +18,8 @@ import { longestFacts, slowRulesets } from "../lib/slow-rulesets.ts";
 const WHAT = "one visitor: address and email address";
 const CPU = "CPU per visitor, µs";
 const RULES = 20;
+/** Makes every decision read what earlier ones say about its mailbox and network. */
+const REMEMBERS = "[weights]\nmailbox_fraud = 0.3\nnetwork_fraud = 0.3\n\n";
 const SLOWEST = "the slowest ruleset that is accepted";
 const REPETITIONS = 60;
 const EVALUATIONS = 3;
@@ -80,16 +82,20 @@ export async function measureAssess(run: Run): Promise<void> {
     `/v1/user-intel/email/${email}`,
   ]);
   const bodies = visitors.map((visitor) => JSON.stringify({ event: "sign_up", ...visitor }));
-  const start = async (env: Readonly<Record<string, string>> = {}) => {
+  const start = async (env: Readonly<Record<string, string>> = {}, weights = "") => {
     const databaseUrl = `sqlite://${temporaryFolder(run)}/inkling.db`;
     const store = await openStore(databaseUrl);
-    await store.rulesets.publish({ text: rulesetText(), note: "" }, { author: "bench", source: "cli" });
+    await store.rulesets.publish(
+      { text: weights + rulesetText(), note: "" },
+      { author: "bench", source: "cli" },
+    );
     await store.close();
     const settings = { INKLING_LOG_LEVEL: "info", INKLING_DATABASE_URL: databaseUrl, ...env };
     return startInkling(run, run.checkout, { core: SERVER_CORE, env: settings });
   };
   const running = await start();
   const storing = await start({ INKLING_DECISIONS: "1" });
+  const remembering = await start({ INKLING_DECISIONS: "1" }, REMEMBERS);
   const seconds = run.size(2, 1);
   const perVisitor = async (server: typeof running, file: string, requests: number) => ({
     [CPU]: (await fullLoad(server, file, seconds)).cpu * requests,
@@ -99,15 +105,18 @@ export async function measureAssess(run: Run): Promise<void> {
     [
       { what: WHAT, who: "three lookups", measure: () => perVisitor(running, threeLookups, 3) },
       { what: WHAT, who: "one decision", measure: () => perVisitor(running, oneDecision, 1) },
-      {
+      ...[
+        { who: "one decision, stored", server: storing },
+        { who: "one decision, stored, with memory", server: remembering },
+      ].map(({ who, server }) => ({
         what: WHAT,
-        who: "one decision, stored",
+        who,
         measure: async () => {
-          const figures = await perVisitor(storing, oneDecision, 1);
+          const figures = await perVisitor(server, oneDecision, 1);
           await Bun.sleep(STORED_MS); // waiting decisions are stored before the next measurement
           return figures;
         },
-      },
+      })),
     ],
     run.size(7, 3),
   );

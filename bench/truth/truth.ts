@@ -1,5 +1,5 @@
 // truth.ts: `npm run bench -- truth` measures with samples how often the answers are right. It writes bench/TRUTH.md,
-// and tables in docs/accuracy.md, docs/decision-reference.md and docs/mail-policy.md.
+// and tables in docs/accuracy.md, docs/decision-reference.md, docs/decisions.md and docs/mail-policy.md.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,6 +9,7 @@ import { builds } from "./builds.ts";
 import { measureDecisions } from "./decisions.ts";
 import { lineageTable, measureDisposable } from "./domains.ts";
 import { measureKinds } from "./kinds.ts";
+import { loginTable } from "./logins.ts";
 import { measureMachines } from "./machines.ts";
 import { measureNetworks } from "./networks.ts";
 import { placeTable } from "./places.ts";
@@ -50,6 +51,7 @@ export async function writeTruth(commit: string): Promise<string> {
   writeFileSync(file, parts.join("\n"));
   writeIntoDocs("docs/accuracy.md", "places", places);
   writeIntoDocs("docs/accuracy.md", "measured", `${measured}\n${main}`);
+  writeIntoDocs("docs/decisions.md", "logins", await loginTable());
   writeIntoDocs("docs/mail-policy.md", "measured", lineageTable());
   writeIntoDocs("docs/decision-reference.md", "measured", `${measured}\n${decisions}`);
   return file;

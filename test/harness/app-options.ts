@@ -40,7 +40,12 @@ const refuse = () => {
   throw new Error("this server stores no decisions");
 };
 /** Stores no decisions, and accepts every label. */
-const NO_DECISIONS: Decisions = { record: refuse, claim: refuse, label: async () => "labelled" };
+const NO_DECISIONS: Decisions = {
+  record: refuse,
+  claim: refuse,
+  label: async () => "labelled",
+  recall: refuse,
+};
 
 /**
  * @param row what the test keeps of each recorded lookup, refusal and batch value
@@ -58,6 +63,7 @@ export function testOptions<T>(
   let today = used;
   const options: AppOptions = {
     version: "0.0.0",
+    memoryKeys: [],
     allowMissing: false,
     releases: { current: undefined, refused: undefined, since: NOON },
     keyring: {

@@ -169,6 +169,7 @@ const decisionsThat = (label: "unknown" | "unreachable"): AppOptions["decisions"
   record: () => {},
   claim: () => Promise.reject(new Error("nothing is claimed here")),
   label: async () => label,
+  recall: () => Promise.reject(new Error("nothing is remembered here")),
 });
 
 interface Refusal {

@@ -21,10 +21,10 @@ export type MxOutcome = Open<"found" | "implicit" | "none" | "null" | "nxdomain"
 export type Action = "allow" | "challenge" | "deny";
 
 /** A reason behind the score: docs/decision-reference.md of the server. */
-export type ReasonCode = Open<"tor_exit" | "abuser" | "proxy" | "hosting_network" | "proxy_seen" | "privacy_relay" | "shared_address" | "forged_crawler" | "country_mismatch" | "impossible_travel" | "disposable" | "invalid_email" | "listed_domain" | "mistyped_domain" | "confusable_domain" | "role_account" | "email_relay" | "free_mail">;
+export type ReasonCode = Open<"tor_exit" | "abuser" | "proxy" | "hosting_network" | "proxy_seen" | "privacy_relay" | "shared_address" | "forged_crawler" | "country_mismatch" | "impossible_travel" | "disposable" | "invalid_email" | "listed_domain" | "mistyped_domain" | "confusable_domain" | "role_account" | "email_relay" | "free_mail" | "mailbox_seen" | "mailbox_fraud" | "domain_fraud" | "network_fraud" | "many_networks" | "failed_logins">;
 
 /** Data that a decision lacked. */
-export type DegradedData = Open<"is_abuser" | "is_proxy" | "is_tor_exit" | "disposable" | "geolocation" | "network">;
+export type DegradedData = Open<"is_abuser" | "is_proxy" | "is_tor_exit" | "disposable" | "geolocation" | "network" | "history">;
 
 /** Where an address is. Every member is present; unknown fields inside it are omitted. */
 export interface Place {
@@ -200,6 +200,8 @@ export interface DecisionInput {
   readonly email?: string;
   /** The `User-Agent` of the visitor's request. */
   readonly user_agent?: string;
+  /** Your id of the account that the visitor uses or tries to use: at most 128 characters, without control characters. Only an HMAC of it is stored, and only if the ruleset reads facts about accounts. */
+  readonly account?: string;
   /** Your name for the visitor or the attempt: at most 128 characters, without control characters. Stored with the decision. */
   readonly ref?: string;
   /** The country of the card or account, as ISO 3166-1 alpha-2. */
@@ -241,6 +243,8 @@ export interface Decision {
   readonly shadow: readonly ShadowRule[];
   /** Data that was missing. The visitor may be riskier than the answer suggests. */
   readonly degraded: readonly DegradedData[];
+  /** What earlier decisions say about this visitor, if the ruleset reads facts about it and something is remembered. */
+  readonly history?: readonly { readonly fact: Open<"history.mailbox_seen" | "history.mailbox_fraud" | "history.domain_fraud_30d" | "history.network_fraud_30d" | "history.account_networks_30d" | "history.account_failures_1h" | "history.address_failures_1h" | "history.network_failures_1h" | "history.network_failed_accounts_1h" | "history.network_logins_1h">; /** What the server remembers, as a sentence. */ readonly text: string; /** The newest decision behind it. */ readonly decision?: string; /** When this decision was made or labelled. */ readonly at?: string; }[];
   /** The ruleset's number; 0 before the first one is published. */
   readonly ruleset: number;
   /** The data release. */
@@ -260,7 +264,7 @@ export const OUTCOMES = ["legitimate", "fraud"] as const;
 export type DecisionOutcome = (typeof OUTCOMES)[number];
 
 /** Every member that an answer can have. */
-export const MEMBERS = ["city", "continent", "country", "location", "postal", "registered_country", "subdivisions", "ip", "prefix", "network", "evidence", "evidence_truncated", "is_abuser", "is_proxy", "is_tor_exit", "valid", "disposable", "providers", "checks", "id", "action", "review", "score", "reasons", "rule", "shadow", "degraded", "ruleset", "data_version", "did_you_mean", "facts", "email"] as const;
+export const MEMBERS = ["city", "continent", "country", "location", "postal", "registered_country", "subdivisions", "ip", "prefix", "network", "evidence", "evidence_truncated", "is_abuser", "is_proxy", "is_tor_exit", "valid", "disposable", "providers", "checks", "id", "action", "review", "score", "reasons", "rule", "shadow", "degraded", "history", "ruleset", "data_version", "did_you_mean", "facts", "email"] as const;
 
 /** The data that may be missing from the answers of each lookup. */
 export const DATA_OF = {

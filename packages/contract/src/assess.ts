@@ -3,7 +3,7 @@
 //
 // The engine's reasons, OpenAPI, the SDKs' types and the tables of docs/decision-reference.md derive from these rows.
 
-import { DEGRADED_DATA, flagFact } from "./facts.ts";
+import { DEGRADED_DATA, flagFact, HISTORY_FACTS } from "./facts.ts";
 import { FLAG_ROWS, REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
 import { ANSWER_MEMBERS } from "./members.ts";
 import type { Shape, ValueOf } from "./shapes.ts";
@@ -102,6 +102,37 @@ const REASONS = {
   },
   email_relay: { weight: 0, when: "email.relay", meaning: "a privacy relay forwards the mail" },
   free_mail: { weight: 0, when: "email.free_mail", meaning: "the domain belongs to a free mail provider" },
+  // No outcomes have been measured yet, so what the server remembers has no weight by default.
+  mailbox_seen: {
+    weight: 0,
+    when: "history.mailbox_seen",
+    meaning: "an earlier decision was about this mailbox",
+  },
+  mailbox_fraud: {
+    weight: 0,
+    when: "history.mailbox_fraud",
+    meaning: "an earlier decision about this mailbox was labelled `fraud`",
+  },
+  domain_fraud: {
+    weight: 0,
+    when: "history.domain_fraud_30d >= 3",
+    meaning: "three or more decisions about the email domain were labelled `fraud` in 30 days",
+  },
+  network_fraud: {
+    weight: 0,
+    when: "history.network_fraud_30d >= 3",
+    meaning: "three or more decisions about the /24 or /48 were labelled `fraud` in 30 days",
+  },
+  many_networks: {
+    weight: 0,
+    when: "history.account_networks_30d >= 20",
+    meaning: "the account was used from 20 or more networks in 30 days",
+  },
+  failed_logins: {
+    weight: 0,
+    when: "history.account_failures_1h >= 10",
+    meaning: "ten or more logins to the account failed within an hour",
+  },
 } as const satisfies Readonly<Record<string, ReasonRow>>;
 
 export type ReasonCode = keyof typeof REASONS;
@@ -122,6 +153,12 @@ export const DECISION_INPUT = {
     ip: { type: "text", optional: true, description: "The visitor's address" },
     email: { type: "text", optional: true, description: "The email address that the visitor entered" },
     user_agent: { type: "text", optional: true, description: "The `User-Agent` of the visitor's request" },
+    account: {
+      type: "text",
+      optional: true,
+      description:
+        "Your id of the account that the visitor uses or tries to use: at most 128 characters, without control characters. Only an HMAC of it is stored, and only if the ruleset reads facts about accounts",
+    },
     ref: {
       type: "text",
       optional: true,
@@ -213,6 +250,22 @@ export const DECISION = {
       type: "list",
       of: { type: "text", values: DEGRADED_DATA },
       description: "Data that was missing. The visitor may be riskier than the answer suggests",
+    },
+    history: {
+      type: "list",
+      optional: true,
+      of: {
+        type: "object",
+        name: "Remembered",
+        members: {
+          fact: { type: "text", known: HISTORY_FACTS },
+          text: { type: "text", description: "What the server remembers, as a sentence" },
+          decision: { type: "text", optional: true, description: "The newest decision behind it" },
+          at: { type: "time", optional: true, description: "When this decision was made or labelled" },
+        },
+      },
+      description:
+        "What earlier decisions say about this visitor, if the ruleset reads facts about it and something is remembered",
     },
     ruleset: {
       type: "number",

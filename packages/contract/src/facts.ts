@@ -69,7 +69,13 @@ interface FactRow {
 }
 
 /** The names that `degraded` can contain. */
-export const DEGRADED_DATA = [...REPUTATION_FLAGS, "disposable", "geolocation", "network"] as const;
+export const DEGRADED_DATA = [
+  ...REPUTATION_FLAGS,
+  "disposable",
+  "geolocation",
+  "network",
+  "history",
+] as const;
 export type DegradedData = (typeof DEGRADED_DATA)[number];
 
 /** The subjects whose decisions `count` can count. */
@@ -87,6 +93,9 @@ const counted = (of: string) =>
     type: "number",
     meaning: `decisions about ${of}, including the current decision; known only if a rule reads this fact`,
   }) as const;
+
+const remembered = (type: "number" | "boolean", meaning: string) =>
+  ({ type, data: "history", meaning: `${meaning}; known only if a rule or reason reads it` }) as const;
 
 type FlagFact = `ip.${ReputationFlag}`;
 /** Returns the name of a flag's fact. */
@@ -200,9 +209,44 @@ const FACTS = {
   "count.mailbox_24h": counted("the mailbox in the last 24 hours"),
   "count.domain_1h": counted("the email domain in the last hour"),
   "count.domain_24h": counted("the email domain in the last 24 hours"),
+  "history.mailbox_seen": remembered("boolean", "an earlier decision was about this mailbox"),
+  "history.mailbox_fraud": remembered(
+    "boolean",
+    "an earlier decision about this mailbox was labelled `fraud`",
+  ),
+  "history.domain_fraud_30d": remembered(
+    "number",
+    "decisions of the last 30 days about the email domain that were labelled `fraud`",
+  ),
+  "history.network_fraud_30d": remembered(
+    "number",
+    "decisions of the last 30 days about the /24 or /48 that were labelled `fraud`",
+  ),
+  "history.account_networks_30d": remembered(
+    "number",
+    "networks (/24 or /48) from which `account` was used in the last 30 days",
+  ),
+  "history.account_failures_1h": remembered("number", "`login_failed` events of `account` in the last hour"),
+  "history.address_failures_1h": remembered(
+    "number",
+    "`login_failed` events from the IPv4 address or IPv6 /64 in the last hour",
+  ),
+  "history.network_failures_1h": remembered(
+    "number",
+    "`login_failed` events from the /24 or /48 in the last hour",
+  ),
+  "history.network_failed_accounts_1h": remembered(
+    "number",
+    "accounts with a `login_failed` event from the /24 or /48 in the last hour",
+  ),
+  "history.network_logins_1h": remembered("number", "`login` events from the /24 or /48 in the last hour"),
 } as const satisfies Readonly<Record<string, FactRow>> & Readonly<Record<CountFact, FactRow>>;
 
 export type FactName = keyof typeof FACTS;
 /** The built-in facts. A ruleset can declare further facts, which callers send in `facts`. */
 export const FACT_ROWS: Readonly<Record<FactName, FactRow>> = FACTS;
 export const FACT_NAMES = Object.keys(FACTS) as readonly FactName[];
+
+/** The facts that come from stored decisions. */
+export type HistoryFact = Extract<FactName, `history.${string}`>;
+export const HISTORY_FACTS = FACT_NAMES.filter((name): name is HistoryFact => name.startsWith("history."));

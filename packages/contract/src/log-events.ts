@@ -21,6 +21,11 @@ const SERVER_EVENTS = {
     levels: ["info"],
     help: "This server does not update data, because of `reason`.",
   },
+  "memory-not-shared": {
+    about: "server",
+    levels: ["info"],
+    help: "Hosts may share the database, but this host's [memory](decisions.md#what-the-server-remembers) has its own key, so it does not recognize what other hosts have seen. `hint` suggests a fix.",
+  },
   "worker-listening": {
     about: "server",
     levels: ["info"],

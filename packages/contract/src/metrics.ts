@@ -215,6 +215,11 @@ export const METRICS = {
     labels: [],
     help: "Decisions waiting to be stored. Above 50,000 or 64 MiB, the server drops new ones.",
   },
+  inkling_memory_reads_total: {
+    type: "counter",
+    labels: ["result"],
+    help: "Reads of what earlier decisions say about a visitor, by result: answered; failed, if the database took longer than 50 ms (docs/decisions.md).",
+  },
   inkling_decisions_stored_bytes: {
     type: "gauge",
     labels: [],

@@ -298,6 +298,18 @@ export const SETTINGS = {
     docs: "Megabytes that stored decisions may take, about 1.4 KB each. Above it, the server deletes the oldest decisions and logs `decisions-over-limit`.",
     readBy: ["primary"],
   },
+  memoryKey: {
+    type: {
+      pattern: /^[!-{}~]{32,200}(\|[!-{}~]{32,200})?$/,
+      form: "32 to 200 characters without spaces; during a rotation, the new key, | and the old key",
+      placeholder: "key",
+    },
+    unset: "`memory-key` in the data folder",
+    help: "key of the hashes by which the server remembers visitors; the same on all hosts of a group",
+    docs: "Key of the hashes by which the server [remembers visitors](decisions.md#what-the-server-remembers), the same on all hosts of a group: at least 32 characters, for example from `openssl rand -hex 32`. During a rotation, the new key, `|` and the old key.",
+    secret: true,
+    readBy: ["primary"],
+  },
   drainSeconds: {
     type: { min: 0, max: 3_600 },
     default: 0,

@@ -52,6 +52,26 @@ when = 'ip.crawler_check == "verified"'
 then = "allow"
 mode = "shadow"
 
+# Credential stuffing: logins to many accounts fail from one network, and hardly any succeed. Send the events login and
+# login_failed with \`account\`. Needs INKLING_DECISIONS=1 (docs/decisions.md, "Logins").
+[[rule]]
+name = "credential-stuffing"
+when = 'event in ["login", "login_failed"] && history.network_failed_accounts_1h >= 5 && history.network_failures_1h > 3 * history.network_logins_1h'
+then = "challenge"
+at_least = true
+mode = "shadow"
+
+[[example]]
+name = "a login from a network where 20 others failed"
+given = { event = "login", history.network_failed_accounts_1h = 20, history.network_failures_1h = 20 }
+action = "allow"
+rules = ["credential-stuffing"]
+
+[[example]]
+name = "a login from a school where few of many logins failed"
+given = { event = "login", history.network_failed_accounts_1h = 20, history.network_failures_1h = 25, history.network_logins_1h = 300 }
+action = "allow"
+
 [[example]]
 name = "a sign-up from a data centre"
 given = { event = "sign_up", ip.kind = "hosting" }

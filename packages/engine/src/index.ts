@@ -8,6 +8,7 @@ export * from "./email/domain.ts";
 export { parseEmail } from "./email/email.ts";
 export * from "./email/email-labels.ts";
 export * from "./email/mail-hosts.ts";
+export * from "./email/mailbox.ts";
 export * from "./lookup/address-block.ts";
 export * from "./lookup/answerer.ts";
 export * from "./lookup/data-state.ts";

@@ -112,7 +112,7 @@ class AsyncInkling(Generic[_U]):
         return await self._within(timeout, lambda left: self.sync.assess(event, timeout=left, **visitor))
 
     async def outcome(
-        self, id: str, outcome: Literal["legitimate", "abuse"], *, timeout: Optional[float] = None
+        self, id: str, outcome: Literal["legitimate", "fraud"], *, timeout: Optional[float] = None
     ) -> None:
         """As Inkling.outcome."""
         await self._in_thread(lambda: self.sync.outcome(id, outcome, timeout=timeout))

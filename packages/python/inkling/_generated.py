@@ -101,9 +101,9 @@ DATA_OF: Dict[str, Tuple[str, ...]] = {
 ACTIONS: Tuple[str, ...] = ("allow", "challenge", "deny")
 OUTCOMES: Tuple[str, ...] = ("legitimate", "fraud")
 # What a visitor is described by.
-VISITOR_MEMBERS: Tuple[str, ...] = ("event", "ip", "email", "user_agent", "ref", "expected_country", "previous", "facts")
+VISITOR_MEMBERS: Tuple[str, ...] = ("event", "ip", "email", "user_agent", "account", "ref", "expected_country", "previous", "facts")
 # Of any answer.
-MEMBERS = frozenset(("action", "checks", "city", "continent", "country", "data", "data_version", "degraded", "did_you_mean", "disposable", "email", "evidence", "evidence_truncated", "facts", "id", "ip", "is_abuser", "is_proxy", "is_tor_exit", "json", "location", "network", "postal", "prefix", "providers", "reasons", "registered_country", "review", "rule", "ruleset", "score", "shadow", "subdivisions", "valid"))
+MEMBERS = frozenset(("action", "checks", "city", "continent", "country", "data", "data_version", "degraded", "did_you_mean", "disposable", "email", "evidence", "evidence_truncated", "facts", "history", "id", "ip", "is_abuser", "is_proxy", "is_tor_exit", "json", "location", "network", "postal", "prefix", "providers", "reasons", "registered_country", "review", "rule", "ruleset", "score", "shadow", "subdivisions", "valid"))
 
 
 @dataclass(frozen=True)
@@ -434,6 +434,26 @@ class ShadowRule:
 
 
 @dataclass(frozen=True)
+class Remembered:
+    fact: str
+    # What the server remembers, as a sentence
+    text: str
+    # The newest decision behind it
+    decision: Optional[str] = None
+    # When this decision was made or labelled
+    at: Optional[str] = None
+
+    @classmethod
+    def read(cls, it: Any) -> "Remembered":
+        return cls(
+            fact=it["fact"],
+            text=it["text"],
+            decision=it.get("decision"),
+            at=it.get("at"),
+        )
+
+
+@dataclass(frozen=True)
 class Ip:
     """Only with `include=evidence`: the address lookups"""
 
@@ -468,12 +488,14 @@ class Decision:
     # What each shadow rule would have decided. Shadow rules never change the action
     shadow: Tuple[ShadowRule, ...]
     # Data that was missing. The visitor may be riskier than the answer suggests
-    # Known: is_abuser, is_proxy, is_tor_exit, disposable, geolocation, network.
+    # Known: is_abuser, is_proxy, is_tor_exit, disposable, geolocation, network, history.
     degraded: Tuple[str, ...]
     # The ruleset's number; 0 before the first one is published
     ruleset: float
     # The data release
     data_version: str
+    # What earlier decisions say about this visitor, if the ruleset reads facts about it and something is remembered
+    history: Optional[Tuple[Remembered, ...]] = None
     # The email address that the visitor probably meant. Only if the address looks mistyped. Ask the visitor, and never send mail to it unasked
     did_you_mean: Optional[str] = None
     # Only with `include=facts`: the facts that rules read, by name. Unknown facts are omitted
@@ -498,6 +520,7 @@ class Decision:
             degraded=tuple(it["degraded"]),
             ruleset=it["ruleset"],
             data_version=it["data_version"],
+            history=_if_there(it.get("history"), lambda value: tuple(Remembered.read(item) for item in value)),
             did_you_mean=it.get("did_you_mean"),
             facts=it.get("facts"),
             ip=_if_there(it.get("ip"), lambda value: Ip.read(value)),

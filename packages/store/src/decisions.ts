@@ -4,10 +4,12 @@
 // most SLICE rows, and a deletion deletes ROWS_AT_ONCE rows. Requests are answered in between.
 
 import { ACTIONS, type Action, OUTCOMES, type Outcome } from "@inkling/contract";
+import type { Memories } from "@inkling/engine/assess";
 import type { SQL } from "bun";
 import type { Author } from "./audit.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
-import type { DecisionRow, NamedDecision, StoredRow } from "./decisions/record.ts";
+import { type Found, type MemoryQuestion, memoriesOf, recallQuery } from "./decisions/memory.ts";
+import type { AnsweredRow, DecisionRow, NamedDecision, StoredRow } from "./decisions/record.ts";
 import { deleteOrphanedDeliveries } from "./deliveries.ts";
 import { DAY_MS } from "./keys/day.ts";
 import type { EpochMs, KeyId } from "./keys/key.ts";
@@ -90,7 +92,7 @@ export class DecisionStore {
    * @param rows each with a different `idempotency`
    * @returns for each row, the decision about the first request with its key, from any host
    */
-  async claim(rows: readonly NamedDecision[]): Promise<DecisionRow[]> {
+  async claim(rows: readonly NamedDecision[]): Promise<AnsweredRow[]> {
     // A fixed order, because two processes that insert in different orders would wait for each other.
     const ordered = rows.toSorted((a, b) => (a.idempotency < b.idempotency ? -1 : 1));
     const inserted = await this.tables.writeOnce((sql) => insert(sql, ordered));
@@ -101,7 +103,7 @@ export class DecisionStore {
   }
 
   /** Returns the earlier decisions by `idempotency`, after replacing those whose key has expired. */
-  private async claimTaken(rows: readonly NamedDecision[]): Promise<ReadonlyMap<string, DecisionRow>> {
+  private async claimTaken(rows: readonly NamedDecision[]): Promise<ReadonlyMap<string, AnsweredRow>> {
     const now = await this.retention.now();
     const names = rows.map(({ idempotency }) => idempotency);
     const find = (sql: SQL): Promise<StoredRow[]> =>
@@ -160,6 +162,12 @@ export class DecisionStore {
         WHERE id = ${id} AND ${key === undefined ? sql`1 = 1` : sql`(key_id = ${key} OR key_id IS NULL)`}
         RETURNING ${columns(sql)}`;
     return this.readRows(rows)[0];
+  }
+
+  /** Reads what earlier decisions say about a visitor, in one statement. */
+  async recall(question: MemoryQuestion): Promise<Memories> {
+    const found: Found[] = await this.tables.read((sql) => recallQuery(sql, question));
+    return memoriesOf(question, found);
   }
 
   async find(id: string): Promise<StoredRow | undefined> {
@@ -370,6 +378,6 @@ function checked(row: StoredRow): StoredRow {
   return row;
 }
 
-function decisionOf({ outcome, outcome_at, created_at, review, ...row }: StoredRow): DecisionRow {
+function decisionOf({ outcome, outcome_at, created_at, review, ...row }: StoredRow): AnsweredRow {
   return { ...row, created_at: Number(created_at), review: review === 1 ? 1 : 0 };
 }

@@ -4,6 +4,7 @@
 import type { Action, DecisionAnswer, DegradedData, ReasonCode } from "@inkling/contract";
 import { assess, type Decision } from "./assess.ts";
 import type { Facts } from "./facts.ts";
+import { historyAnswer, type Memories } from "./history.ts";
 import type { Ruleset } from "./ruleset.ts";
 import type { ExplainedAnswers } from "./visitor.ts";
 
@@ -11,6 +12,8 @@ import type { ExplainedAnswers } from "./visitor.ts";
 interface Included {
   readonly facts?: { readonly values: Facts; readonly ruleset: Ruleset } | undefined;
   readonly evidence?: ExplainedAnswers | undefined;
+  /** What the server remembers about the visitor. */
+  readonly memories?: Memories | undefined;
 }
 
 /**
@@ -22,13 +25,15 @@ export function decisionAnswer(
   decision: Decision,
   dataVersion: string,
   didYouMean: string | undefined,
-  { facts, evidence }: Included,
+  { facts, evidence, memories }: Included,
 ): DecisionAnswer {
+  const history = memories && historyAnswer(memories);
   return {
     id,
     ...decision,
     data_version: dataVersion,
     ...(didYouMean !== undefined && { did_you_mean: didYouMean }),
+    ...(history !== undefined && { history }),
     ...(facts !== undefined && { facts: namedFacts(facts.values, facts.ruleset) }),
     ...evidence,
   };

@@ -31,8 +31,8 @@ export interface Decision {
   readonly ruleset: number;
 }
 
-/** Data behind the flags. Without it, a visitor who should have a flag looks like a visitor without the flag. */
-const FLAG_DATA: ReadonlySet<DegradedData> = new Set([...REPUTATION_FLAGS, "disposable"]);
+/** Data behind flags and memory. Without it, a visitor whom it speaks against looks like any other visitor. */
+const FLAG_DATA: ReadonlySet<DegradedData> = new Set([...REPUTATION_FLAGS, "disposable", "history"]);
 
 /** @param degraded data that the release lacks and that the requested lookups need */
 export function assess(facts: Facts, ruleset: Ruleset, degraded: readonly DegradedData[]): Decision {

@@ -7,6 +7,7 @@ import type { LookupFailure } from "../lookup/failure.ts";
 import { decisionAnswer } from "./answer.ts";
 import { assess } from "./assess.ts";
 import type { Facts } from "./facts.ts";
+import { lacksHistory, type Trace } from "./history.ts";
 import type { Ruleset } from "./ruleset.ts";
 import { explainVisitor, lookUpVisitor, type Parse, readDecisionInput, visitorFacts } from "./visitor.ts";
 
@@ -49,10 +50,21 @@ export function decideVisitor(visitor: unknown, ruleset: Ruleset, question: Visi
   const answers = lookUpVisitor(answerer, subject, source, parse);
   if ("reason" in answers) return { failure: answers, ip };
   const facts = visitorFacts(input, answers, ruleset.schema, now);
-  const decision = assess(facts, ruleset, answers.degraded);
+  const isSent: Readonly<Record<Trace, boolean>> = {
+    mailbox: answers.host !== undefined,
+    domain: answers.host !== undefined,
+    network: ip !== undefined,
+    address: ip !== undefined,
+    account: input.account !== undefined,
+  };
+  // Only a server that stores decisions remembers anything.
+  const degraded = lacksHistory(ruleset.history, (trace) => isSent[trace])
+    ? [...answers.degraded, "history" as const]
+    : answers.degraded;
+  const decision = assess(facts, ruleset, degraded);
   const answer = decisionAnswer(id, decision, source.release!.manifest.id, answers.didYouMean, {
     facts: include.facts ? { values: facts, ruleset } : undefined,
     evidence: include.evidence ? explainVisitor(answerer, subject, source, parse) : undefined,
   });
-  return { answer, facts, degraded: answers.degraded, ip, email };
+  return { answer, facts, degraded, ip, email };
 }

@@ -6,6 +6,7 @@ export * from "./assess.ts";
 export * from "./decide.ts";
 export * from "./domains-today.ts";
 export * from "./facts.ts";
+export * from "./history.ts";
 export * from "./replay.ts";
 export * from "./ruleset.ts";
 export * from "./visitor.ts";

@@ -12,6 +12,7 @@ import {
   COUNT_WINDOWS,
   countFact,
   type DegradedData,
+  HISTORY_FACTS,
   type Outcome,
   type ReasonCode,
 } from "@inkling/contract";
@@ -131,6 +132,7 @@ const STORED_IF_READ: ReadonlySet<FactIndex> = new Set([
   ...COUNT_SUBJECTS.flatMap((subject) =>
     COUNT_WINDOWS.map((window) => FACT_INDEX[countFact(subject, window)]),
   ),
+  ...HISTORY_FACTS.map((name) => FACT_INDEX[name]),
 ]);
 
 /**

@@ -31,6 +31,7 @@ import {
   unknownFact,
   whyUnusable,
 } from "./facts.ts";
+import { type Wanted, wantedHistory } from "./history.ts";
 
 export const RULE_MODES = ["live", "shadow", "off"] as const;
 const MAX_RULES = 100;
@@ -93,6 +94,8 @@ export interface Ruleset {
   readonly examples: readonly Example[];
   /** The subjects for which the conditions read counts of decisions. */
   readonly counts: readonly CountSubject[];
+  /** What the conditions read about earlier decisions. */
+  readonly history: Wanted;
 }
 
 /** One mistake in a ruleset's text. Lines and columns begin at 1. */
@@ -318,23 +321,26 @@ function compile(file: File, number: number, places: Places, mistakes: Mistakes)
   const reads = new Set(rules.flatMap((rule) => (rule === undefined ? [] : [...rule.condition.reads])));
   const inMode = <M extends "live" | "shadow">(mode: M) =>
     rules.filter((rule): rule is Rule & { readonly mode: M } => rule?.mode === mode);
+  const [live, shadow] = [inMode("live"), inMode("shadow")];
+  const reasons = REASON_CODES.flatMap((code) => {
+    const weight = file.weights[code] ?? REASON_ROWS[code].weight;
+    return weight > 0 ? [{ code, weight, condition: compileCondition(REASON_ROWS[code].when, schema) }] : [];
+  });
+  const readBy = (all: readonly { readonly condition: Condition }[]) =>
+    new Set(all.flatMap(({ condition }) => [...condition.reads]));
   return {
     number,
     schema,
-    live: inMode("live"),
-    shadow: inMode("shadow"),
-    reasons: REASON_CODES.flatMap((code) => {
-      const weight = file.weights[code] ?? REASON_ROWS[code].weight;
-      return weight > 0
-        ? [{ code, weight, condition: compileCondition(REASON_ROWS[code].when, schema) }]
-        : [];
-    }),
+    live,
+    shadow,
+    reasons,
     thresholds: file.thresholds,
     onMissing: file.on_missing,
     examples,
     counts: COUNT_SUBJECTS.filter((subject) =>
       COUNT_WINDOWS.some((window) => reads.has(FACT_INDEX[countFact(subject, window)])),
     ),
+    history: wantedHistory(readBy([...live, ...reasons]), readBy(shadow)),
   };
 }
 

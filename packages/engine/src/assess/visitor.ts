@@ -54,6 +54,7 @@ const MIN_HOURS = 1 / 60;
 
 const text = (most: number) =>
   z.string("must be a string").min(1, "must not be empty").max(most, `at most ${most} characters`);
+const id = text(128).regex(/^\P{Cc}*$/u, "must not contain control characters");
 const degrees = (most: number) => {
   const range = `must be a number from -${most} to ${most}`;
   return z.number(range).min(-most, range).max(most, range);
@@ -86,9 +87,8 @@ const INPUT = z
       ip: text(64).optional(),
       email: text(1_024).optional(),
       user_agent: text(MAX_USER_AGENT).optional(),
-      ref: text(128)
-        .regex(/^\P{Cc}*$/u, "must not contain control characters")
-        .optional(),
+      account: id.optional(),
+      ref: id.optional(),
       expected_country: z
         .custom<string>((value) => typeof value === "string" && isCountryCode(value), {
           error: ({ input }) => notCountry(typeof input === "string" ? input : ""),

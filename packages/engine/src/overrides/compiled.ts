@@ -7,15 +7,9 @@
 // before its parent. Expired overrides are skipped, so the next closest one applies.
 
 import type { IpAddress, Prefix, UnwrappedAddress } from "../address/ip.ts";
+import { normalMailbox } from "../email/mailbox.ts";
 import { PrefixTable } from "../segment/prefix-table.ts";
-import {
-  isInForce,
-  normalMailbox,
-  type Override,
-  type OverrideFlag,
-  type OverrideRelease,
-  placeOf,
-} from "./model.ts";
+import { isInForce, type Override, type OverrideFlag, type OverrideRelease, placeOf } from "./model.ts";
 
 /** An override, and the network or domain in which it applies. */
 export interface PlacedOverride {

@@ -90,15 +90,3 @@ export function placeOf(
 export function isInForce({ removedAt, expiresAt }: Override, now: number): boolean {
   return removedAt === undefined && (expiresAt === undefined || expiresAt > now);
 }
-
-/**
- * Returns the normal form of an email address: the local part, "@" and the host. The local part is in Unicode's NFC and
- * lower case, and ends before its first "+" unless it is quoted or begins with "+". Only the SHA-256 of the normal form
- * is stored.
- * @param host the host of the address, as lower-case A-labels
- */
-export function normalMailbox(text: string, host: string): string {
-  const local = text.slice(0, text.lastIndexOf("@")).normalize("NFC").toLowerCase();
-  const plus = local.startsWith('"') ? -1 : local.indexOf("+");
-  return `${plus > 0 ? local.slice(0, plus) : local}@${host}`;
-}

@@ -93,6 +93,7 @@ function setUp({
       return { answer: answerOf(first), bodyHash: first.body_hash };
     },
     label: async (id) => (stored.some((row) => row.id === id) ? "labelled" : "unknown"),
+    recall: async () => undefined,
   };
   const app = new App({
     ...made.options,
@@ -359,7 +360,7 @@ describe("a server that stores decisions", () => {
       [id, { outcome: "fraud" }, { id, outcome: "fraud" }],
       [`asm_${"9".repeat(16)}`, { outcome: "fraud" }, { code: "DECISION_NOT_FOUND" }],
       ["asm_1", { outcome: "fraud" }, { code: "DECISION_NOT_FOUND" }],
-      [id, { outcome: "fraud" }, { code: "BODY_INVALID" }],
+      [id, { outcome: "abuse" }, { code: "BODY_INVALID" }],
       [id, { outcome: "fraud", note: "x" }, { code: "BODY_INVALID" }],
       [id, "{", { code: "BODY_INVALID" }],
     ];

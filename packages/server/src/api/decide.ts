@@ -91,7 +91,7 @@ export async function answerDecision(
   }
   const bytes = await readJsonBytes(server.memory.bodies, call, isGzip, MAX_VISITOR_BYTES, TOO_LARGE);
   if (!(bytes instanceof Uint8Array)) return bytes;
-  const decided = server.decider.assess(parseJson(bytes), call.question);
+  const decided = await server.decider.assess(parseJson(bytes), call.question);
   if ("code" in decided) return decided;
   if (key !== null) {
     const apiKey = bearerToken(headers.get("authorization")) ?? "";
@@ -118,7 +118,7 @@ export async function decide(
   question: Question,
   { secret, id, body }: HookRequest,
 ): Promise<DecisionAnswer | Problem> {
-  const decided = server.decider.assess(visitor, question);
+  const decided = await server.decider.assess(visitor, question);
   if ("code" in decided || !server.settings.decisions) return "code" in decided ? decided : decided.answer;
   return answerOnce(server, question, decided, requestName(secret, secret, id, body));
 }
@@ -212,9 +212,14 @@ class DecisionLines implements LineAnswers {
 
   findLines(): void {}
 
-  answerLine(block: LineBlock, index: number): void {
+  answerLine(block: LineBlock, index: number): void | Promise<void> {
     const line = block.bytes.subarray(block.startOf(index), block.endOf(index));
     const decided = this.assess(line);
+    if (decided instanceof Promise) return decided.then((after) => this.take(after));
+    this.take(decided);
+  }
+
+  private take(decided: Decided | Problem): void {
     if ("code" in decided) {
       this.refuse(decided);
       return;
@@ -233,7 +238,7 @@ class DecisionLines implements LineAnswers {
     this.write(problemBody(refusal));
   }
 
-  private assess(line: Uint8Array): Decided | Problem {
+  private assess(line: Uint8Array): Decided | Problem | Promise<Decided> {
     try {
       return this.server.decider.assess(parseJson(line), this.question);
     } catch (error) {

@@ -154,12 +154,17 @@ const decider = new Decider({
   pipeline: new Pipeline(noChecks, noCounts),
   rulesets: { current: NO_RULESET },
   visits: { add: () => ({ hour: 0, day: 0 }) },
+  decisions: { recall: async () => undefined },
+  memoryKeys: [],
   randomBytes: (n) => new Uint8Array(n),
 });
 
 /** Assesses a visitor in the sandbox. @param wants bits of WANTS */
-const assessInSandbox = (visitor: Omit<VisitorInput, "event">, wants: number = PLAIN) =>
-  decider.assess({ event: EVENT, ...visitor }, { ...SANDBOX, wants });
+function assessInSandbox(visitor: Omit<VisitorInput, "event">, wants: number = PLAIN) {
+  const decided = decider.assess({ event: EVENT, ...visitor }, { ...SANDBOX, wants });
+  if (decided instanceof Promise) throw new Error("the sandbox has no memory to wait for");
+  return decided;
+}
 
 /** Returns the sandbox visitors, and the sandbox's decision of each. */
 export function sandboxDecisions(): readonly {

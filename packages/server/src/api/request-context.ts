@@ -49,6 +49,7 @@ export interface AppOptions extends StatusSource {
   readonly rulesets: { readonly current: PublishedRuleset };
   readonly visits: Pick<VisitorCounts, "add">;
   readonly decisions: Decisions;
+  readonly memoryKeys: readonly string[];
   readonly settings: SettingsOf<"worker">;
   readonly checks: Pick<EmailChecks, "checkMx">;
   readonly trustedProxies: readonly Prefix[];

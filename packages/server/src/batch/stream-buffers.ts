@@ -57,7 +57,8 @@ export interface LineAnswers {
   use(question: Question): void;
   /** Called with each block before its lines are answered. */
   findLines(block: LineBlock): void;
-  answerLine(block: LineBlock, index: number): void;
+  /** Returns a promise if the answer has to wait. The next line is answered after it. */
+  answerLine(block: LineBlock, index: number): void | Promise<void>;
   refuseLongLine(): void;
   refuse(refusal: Problem): void;
 }

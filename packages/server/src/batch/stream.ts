@@ -112,7 +112,7 @@ export class BatchStream {
       // a read may complete without waiting, for example while megabytes are inflated
       if (!isFirst) await yieldToEventLoop();
       onActivity();
-      const stop = this.isOver ? "over" : this.fill();
+      const stop = this.isOver ? "over" : await this.fill();
       this.isBusy = stop === "full";
       if (out.length > 0) return gzip === undefined ? out.take() : gzip.add(out.take());
       if (stop === "over") return this.lastPiece();
@@ -130,7 +130,7 @@ export class BatchStream {
   }
 
   /** Adds answers until the piece is full or there is a reason to wait. */
-  private fill(): Stop {
+  private async fill(): Promise<Stop> {
     const { answers, meter, out } = this.options;
     const question = this.options.question();
     if ("code" in question) {
@@ -141,13 +141,13 @@ export class BatchStream {
     answers.use(question);
     const { now } = question;
     const left = meter.takeQuota(Math.ceil(out.room / MIN_ANSWER_BYTES), now);
-    const stop = this.answerLines(left, now);
+    const stop = await this.answerLines(left, now);
     meter.recordLookups(answers.lookups, now);
     answers.lookups = 0;
     return stop;
   }
 
-  private answerLines(left: number, now: number): Stop {
+  private async answerLines(left: number, now: number): Promise<Stop> {
     const { block } = this;
     const { answers, lines, meter, out } = this.options;
     while (out.room >= MAX_ANSWER_BYTES) {
@@ -162,7 +162,10 @@ export class BatchStream {
         answers.refuse(QUOTA_EXCEEDED);
         meter.recordRefusals("quota_exceeded", 1, now);
       } else if (block.isTooLong(index)) answers.refuseLongLine();
-      else answers.answerLine(block, index);
+      else {
+        const pending = answers.answerLine(block, index);
+        if (pending !== undefined) await pending; // awaiting every line would take as long as the lookups
+      }
     }
     return "full";
   }

@@ -7,8 +7,18 @@
 // over, which are at most HAND_OVER_MS old.
 
 import type { Outcome } from "@inkling/contract";
-import type { Claimed, Decisions, LabelResult, NamedDecision } from "@inkling/store/decisions/record";
-import { answerOf, type DecisionRow, rowBytes } from "@inkling/store/decisions/record";
+import type { Memories } from "@inkling/engine/assess";
+import type { MemoryQuestion } from "@inkling/store/decisions/memory";
+import {
+  answerOf,
+  type Claimed,
+  type DecisionRow,
+  type Decisions,
+  type LabelResult,
+  type NamedDecision,
+  RECALL_MS,
+  rowBytes,
+} from "@inkling/store/decisions/record";
 import type { KeyId } from "@inkling/store/keys/key";
 
 const HAND_OVER_MS = 100;
@@ -28,8 +38,14 @@ type DecisionQuestion =
       readonly id: string;
       readonly outcome: Outcome;
       readonly key: KeyId | undefined;
-    };
-type DecisionReply = Claimed | LabelResult;
+    }
+  | { readonly type: "recall"; readonly question: MemoryQuestion };
+interface Replies {
+  readonly claim: Claimed;
+  readonly label: LabelResult;
+  readonly recall: Memories | undefined;
+}
+type DecisionReply = Replies[keyof Replies];
 
 export type FromCollector =
   | {
@@ -74,15 +90,20 @@ export class DecisionCollector implements Decisions {
   }
 
   async claim(row: NamedDecision): Promise<Claimed> {
+    this.handOver(); // the question may be about one of these decisions
     const reply = await this.ask({ type: "claim", row }, CLAIM_MS);
-    if (typeof reply === "object") return reply;
+    if (reply !== undefined) return reply;
     this.record(row);
     return { answer: answerOf(row), bodyHash: row.body_hash };
   }
 
   async label(id: string, outcome: Outcome, key?: KeyId): Promise<LabelResult> {
-    const reply = await this.ask({ type: "label", id, outcome, key }, LABEL_MS);
-    return typeof reply === "string" ? reply : "unreachable";
+    this.handOver();
+    return (await this.ask({ type: "label", id, outcome, key }, LABEL_MS)) ?? "unreachable";
+  }
+
+  recall(question: MemoryQuestion): Promise<Memories | undefined> {
+    return this.ask({ type: "recall", question }, RECALL_MS);
   }
 
   take(message: ToCollector): void {
@@ -120,15 +141,17 @@ export class DecisionCollector implements Decisions {
     this.send({ type: "decisions", rows, bytes, dropped });
   }
 
-  private ask(question: DecisionQuestion, waitMs: number): Promise<DecisionReply | undefined> {
-    this.handOver(); // the question may be about one of these decisions
+  private ask<Q extends DecisionQuestion>(
+    question: Q,
+    waitMs: number,
+  ): Promise<Replies[Q["type"]] | undefined> {
     const number = ++this.number;
-    const { promise, resolve } = Promise.withResolvers<DecisionReply | undefined>();
+    const { promise, resolve } = Promise.withResolvers<Replies[Q["type"]] | undefined>();
     const timer = setTimeout(() => this.asked.get(number)?.(undefined), waitMs);
     this.asked.set(number, (reply) => {
       clearTimeout(timer);
       this.asked.delete(number);
-      resolve(reply);
+      resolve(reply as Replies[Q["type"]] | undefined); // answerQuestion replies in kind
     });
     this.send({ type: "decision-question", number, question });
     return promise;
@@ -137,7 +160,12 @@ export class DecisionCollector implements Decisions {
 
 /** Answers a worker's question in the primary. */
 export function answerQuestion(decisions: Decisions, question: DecisionQuestion): Promise<DecisionReply> {
-  return question.type === "claim"
-    ? decisions.claim(question.row)
-    : decisions.label(question.id, question.outcome, question.key);
+  switch (question.type) {
+    case "claim":
+      return decisions.claim(question.row);
+    case "label":
+      return decisions.label(question.id, question.outcome, question.key);
+    case "recall":
+      return decisions.recall(question.question);
+  }
 }

@@ -9,8 +9,10 @@ import {
   type Rule,
   type Ruleset,
 } from "@inkling/engine/assess";
+import type { VisitorTraces } from "@inkling/store/decisions/memory";
 import type { DecisionRow, RequestName } from "@inkling/store/decisions/record";
 import type { Question } from "../lookup/pipeline.ts";
+import { traceColumns } from "./memory.ts";
 
 /** Maximum length of a decision's stored facts. Inkling's own facts take about 800 characters. */
 const MAX_FACTS_LENGTH = 8_192;
@@ -21,6 +23,8 @@ export interface Decided {
   readonly facts: Facts;
   readonly ruleset: Ruleset;
   readonly answer: DecisionAnswer;
+  /** What later decisions recognize the visitor by. */
+  readonly traces: VisitorTraces;
 }
 
 /**
@@ -28,7 +32,7 @@ export interface Decided {
  * @param name hashes that identify a request with an `Idempotency-Key`
  */
 export function decisionRow(
-  { input, facts, ruleset, answer }: Decided,
+  { input, facts, ruleset, answer, traces }: Decided,
   { now, key, ids }: Pick<Question, "now" | "key" | "ids">,
   name?: RequestName,
 ): DecisionRow {
@@ -52,6 +56,7 @@ export function decisionRow(
     key_id: key?.id ?? null,
     request_id: ids?.request_id ?? null,
     trace_id: ids?.trace_id ?? null,
+    ...traceColumns(traces, input.event),
     idempotency: name?.idempotency ?? null,
     body_hash: name?.body_hash ?? null,
   };

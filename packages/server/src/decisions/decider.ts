@@ -14,8 +14,8 @@ import {
 import {
   Answerer,
   bitsOf,
+  canonicalMailbox,
   INCLUDE,
-  normalMailbox,
   parseEmail,
   randomBase62,
   toBase62,
@@ -28,26 +28,35 @@ import {
   decisionAnswer,
   type ExplainedAnswers,
   explainVisitor,
+  knowableHistory,
   lookUpVisitor,
+  type Memories,
   parseRuleset,
   type Ruleset,
   readDecisionInput,
   type VisitorAnswers,
   type VisitorSubject,
   visitorFacts,
+  withHistory,
 } from "@inkling/engine/assess";
+import type { VisitorTraces } from "@inkling/store/decisions/memory";
+import type { Decisions } from "@inkling/store/decisions/record";
 import type { PublishedRuleset } from "@inkling/store/rulesets/record";
 import { type Problem, problem, scopeProblem } from "../http/problems.ts";
 import { problemOf } from "../lookup/failures.ts";
 import { type Pipeline, type Question, WANTS } from "../lookup/pipeline.ts";
 import { SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
 import type { Decided } from "./decided.ts";
+import { tracesOf } from "./memory.ts";
 import type { VisitorCounts } from "./visitor-counts.ts";
 
 interface DeciderOptions {
   readonly pipeline: Pipeline;
   readonly rulesets: { readonly current: PublishedRuleset };
   readonly visits: Pick<VisitorCounts, "add">;
+  readonly decisions: Pick<Decisions, "recall">;
+  /** See {@link tracesOf}. Without keys, the server remembers nothing. */
+  readonly memoryKeys: readonly string[];
   readonly randomBytes: (n: number) => Uint8Array;
 }
 
@@ -57,6 +66,9 @@ const TIME_LENGTH = 7;
 const MAX_LINES = 5;
 /** The id of every sandbox answer. It is constant so that a client's tests can compare whole answers. */
 export const SANDBOX_ID = `asm_${"0".repeat(ID_LENGTH)}`;
+
+const NO_TRACES: VisitorTraces = {};
+const NO_MEMORIES: Memories = {};
 
 const NOT_JSON = problem(
   "BODY_INVALID",
@@ -86,8 +98,11 @@ export class Decider {
     return this.parsed;
   }
 
-  /** Assesses a visitor. @param value what a caller sent, parsed from JSON; undefined if it was not JSON */
-  assess(value: unknown, question: Question): Decided | Problem {
+  /**
+   * Assesses a visitor. Returns a promise only if the ruleset reads what earlier decisions say about this visitor.
+   * @param value what a caller sent, parsed from JSON; undefined if it was not JSON
+   */
+  assess(value: unknown, question: Question): Decided | Problem | Promise<Decided> {
     if (value === undefined) return NOT_JSON;
     const { ruleset } = this;
     const input = readDecisionInput(value, ruleset.schema);
@@ -103,17 +118,34 @@ export class Decider {
     const facts = visitorFacts(input, { ...answers, counts }, ruleset.schema, question.now);
     // The sandbox's answers are fixed. They do not depend on the rulesets that the operator publishes.
     const decidedBy = question.isSandbox ? DEFAULT_RULESET : ruleset;
-    const decision = assess(facts, decidedBy, answers.degraded);
     const id = question.isSandbox ? SANDBOX_ID : newId(question.now, this.options.randomBytes);
     // not undefined, because the lookup above has used this release
     const version = question.isSandbox ? SANDBOX_VERSION : question.release!.manifest.id;
     const { wants } = question;
     const explain = () => sandbox?.explained ?? explainVisitor(this.answerer, subject, question, parse);
-    const answer = decisionAnswer(id, decision, version, answers.didYouMean, {
-      facts: (wants & WANTS.facts) === 0 ? undefined : { values: facts, ruleset },
-      evidence: (wants & WANTS.evidence) === 0 ? undefined : explain(),
-    });
-    return { input, facts, ruleset: decidedBy, answer };
+    // Everything that reads the answerer comes before the wait, because the next request overwrites it.
+    const evidence = (wants & WANTS.evidence) === 0 ? undefined : explain();
+    const { history } = decidedBy;
+    const traces = history.facts.length === 0 ? NO_TRACES : tracesOf(history, input, answers, this.keys);
+    const decide = (memories: Memories | undefined): Decided => {
+      const known = memories === undefined ? facts : withHistory(facts, memories);
+      const degraded = memories === undefined ? [...answers.degraded, "history" as const] : answers.degraded;
+      const decision = assess(known, decidedBy, degraded);
+      const answer = decisionAnswer(id, decision, version, answers.didYouMean, {
+        facts: (wants & WANTS.facts) === 0 ? undefined : { values: known, ruleset },
+        evidence,
+        memories,
+      });
+      return { input, facts: known, ruleset: decidedBy, answer, traces };
+    };
+    const wanted = knowableHistory(history, (trace) => traces[trace] !== undefined);
+    if (wanted.length === 0) return decide(NO_MEMORIES);
+    if (this.keys.length === 0) return decide(history.decides ? undefined : NO_MEMORIES);
+    return this.options.decisions.recall({ facts: wanted, traces, now: question.now }).then(decide);
+  }
+
+  private get keys(): readonly string[] {
+    return this.options.memoryKeys;
   }
 
   private subjectOf({ ip, email }: DecisionInput, question: Question): VisitorSubject | Problem {
@@ -131,7 +163,7 @@ export class Decider {
   ): VisitorAnswers["counts"] {
     const values: Readonly<Record<CountSubject, string | undefined>> = {
       network: address && visitorNetwork(address),
-      mailbox: email === undefined || host === undefined ? undefined : normalMailbox(email, host),
+      mailbox: email === undefined || host === undefined ? undefined : canonicalMailbox(email, host),
       domain: host,
     };
     return Object.fromEntries(

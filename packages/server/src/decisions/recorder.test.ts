@@ -2,6 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Outcome } from "@inkling/contract";
+import type { Memories } from "@inkling/engine/assess";
+import type { MemoryQuestion } from "@inkling/store/decisions/memory";
 import type { NamedDecision } from "@inkling/store/decisions/record";
 import { type DecisionRow, rowBytes } from "@inkling/store/decisions/record";
 import { decisionId, decisionRow } from "../../../../test/harness/decision-rows.ts";
@@ -17,11 +19,18 @@ const named = (n: number, name: string): NamedDecision => ({
   body_hash: `body ${n}`,
 });
 
+const QUESTION: MemoryQuestion = {
+  facts: ["history.mailbox_seen"],
+  traces: { mailbox: ["a hash"] },
+  now: NOW,
+};
+
 class FakeStore {
   readonly rows = new Map<string, DecisionRow>();
   readonly labels = new Map<string, Outcome>();
   /** The ids of each batch of claims. */
   readonly claims: string[][] = [];
+  recalls = 0;
   /** The error that every call throws. */
   fault: Error | undefined;
   /** The id of a row that the store refuses. The whole batch then fails. */
@@ -50,6 +59,12 @@ class FakeStore {
     if (!this.rows.has(id)) return undefined;
     this.labels.set(id, outcome);
     return {};
+  }
+  async recall(): Promise<Memories> {
+    this.recalls++;
+    await this.turn;
+    if (this.fault !== undefined) throw this.fault;
+    return { "history.mailbox_seen": { value: 1 } };
   }
 }
 
@@ -179,6 +194,22 @@ describe("a recorder", () => {
   });
 });
 
+describe("what is remembered", () => {
+  test("of 10,000 visitors at once is asked for 256 of them while the database is silent, and then again", async () => {
+    const { store, recorder } = setUp();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    store.turn = promise;
+    const all = await Promise.all(Array.from({ length: 10_000 }, () => recorder.recall(QUESTION)));
+    expect(all.every((memories) => memories === undefined)).toBe(true);
+    expect([store.recalls, recorder.state.notRecalled]).toEqual([256, 10_000]);
+    resolve();
+    await until(async () => (await recorder.recall(QUESTION)) !== undefined);
+    store.fault = new Error("no connection");
+    expect(await recorder.recall(QUESTION)).toBeUndefined();
+    expect(recorder.state.lastError).toBe("no connection");
+  });
+});
+
 describe("a collector", () => {
   function collect() {
     const sent: FromCollector[] = [];
@@ -227,6 +258,19 @@ describe("a collector", () => {
     const question = sent[1] as Extract<FromCollector, { type: "decision-question" }>;
     collector.take({ type: "decision-reply", number: question.number, reply: "labelled" });
     expect(await labelled).toBe("labelled");
+  });
+
+  test("asks what is remembered without handing decisions over, and waits no longer than a decision may", async () => {
+    const { sent, collector } = collect();
+    collector.record(row(1));
+    const answered = collector.recall(QUESTION);
+    const silent = collector.recall(QUESTION);
+    expect(sent.map(({ type }) => type)).toEqual(["decision-question", "decision-question"]);
+    const { number } = sent[0] as Extract<FromCollector, { type: "decision-question" }>;
+    const reply = { "history.mailbox_seen": { value: 1 } };
+    collector.take({ type: "decision-reply", number, reply });
+    expect([await answered, await silent]).toEqual([reply, undefined]);
+    collector.take({ type: "decision-reply", number: number + 1, reply }); // too late, and ignored
   });
 
   test("a primary that does not answer in time changes no decision", async () => {

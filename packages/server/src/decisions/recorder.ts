@@ -8,10 +8,21 @@
 // already has.
 
 import type { Outcome } from "@inkling/contract";
-import { backoffMs, messageOf } from "@inkling/data";
+import { backoffMs, messageOf, within } from "@inkling/data";
+import type { Memories } from "@inkling/engine/assess";
 import type { Author } from "@inkling/store/audit";
-import type { Claimed, Decisions, LabelResult, NamedDecision } from "@inkling/store/decisions/record";
-import { answerOf, type DecisionRow, rowBytes } from "@inkling/store/decisions/record";
+import type { MemoryQuestion } from "@inkling/store/decisions/memory";
+import {
+  type AnsweredRow,
+  answerOf,
+  type Claimed,
+  type DecisionRow,
+  type Decisions,
+  type LabelResult,
+  type NamedDecision,
+  RECALL_MS,
+  rowBytes,
+} from "@inkling/store/decisions/record";
 import { DAY_MS } from "@inkling/store/keys/day";
 import type { EpochMs, KeyId } from "@inkling/store/keys/key";
 
@@ -34,11 +45,14 @@ const CLAIM_BATCH = 200;
 /** Number of requests with an `Idempotency-Key` whose decisions this process remembers. */
 const MAX_CLAIMED = 10_000;
 const LABEL_RETRY_MS = 100;
+/** Maximum number of statements about earlier decisions that the database has not answered. */
+const MAX_RECALLS = 256;
 
 interface DecisionWriter {
   add(rows: readonly DecisionRow[]): Promise<void>;
-  claim(rows: readonly NamedDecision[]): Promise<readonly DecisionRow[]>;
+  claim(rows: readonly NamedDecision[]): Promise<readonly AnsweredRow[]>;
   label(id: string, outcome: Outcome, key?: KeyId, by?: Author): Promise<object | undefined>;
+  recall(question: MemoryQuestion): Promise<Memories>;
 }
 
 interface DecisionRecorderOptions {
@@ -64,6 +78,9 @@ export interface DecisionsState {
    * them over.
    */
   readonly dropped: number;
+  /** Number of questions about earlier decisions that the store answered, and that it did not answer in time. */
+  readonly recalled: number;
+  readonly notRecalled: number;
   /** Number of consecutive failed flushes since the last success. */
   readonly failuresInRow: number;
   /** Why the last flush, claim or label failed, without secrets; undefined after a flush that succeeded. */
@@ -74,7 +91,7 @@ export interface DecisionsState {
 interface WaitingClaim {
   readonly row: NamedDecision;
   /** Receives the stored decision; undefined if the store did not answer. */
-  readonly settle: (found: DecisionRow | undefined) => void;
+  readonly settle: (found: AnsweredRow | undefined) => void;
 }
 
 export class DecisionRecorder implements Decisions {
@@ -99,6 +116,9 @@ export class DecisionRecorder implements Decisions {
   private queue: Promise<boolean> = Promise.resolve(true);
   private timer: ReturnType<typeof setTimeout> | undefined;
   private isStopped = false;
+  private recalling = 0;
+  private recalled = 0;
+  private notRecalled = 0;
 
   constructor(options: DecisionRecorderOptions) {
     this.options = options;
@@ -160,6 +180,26 @@ export class DecisionRecorder implements Decisions {
     }
   }
 
+  async recall(question: MemoryQuestion): Promise<Memories | undefined> {
+    const found = this.recalling < MAX_RECALLS ? await this.recallInStore(question) : undefined;
+    if (found === undefined) this.notRecalled++;
+    else this.recalled++;
+    return found;
+  }
+
+  /** A statement that takes too long keeps its place until it ends, so that a silent database gets no more of them. */
+  private recallInStore(question: MemoryQuestion): Promise<Memories | undefined> {
+    this.recalling++;
+    const found = this.options.store
+      .recall(question)
+      .catch((error: unknown) => {
+        this.lastError = messageOf(error);
+        return undefined;
+      })
+      .finally(() => this.recalling--);
+    return within(RECALL_MS, found, () => undefined);
+  }
+
   /** Stores everything that has been recorded so far. @returns whether it is stored; never rejects */
   flush(): Promise<boolean> {
     this.queue = this.queue
@@ -180,8 +220,9 @@ export class DecisionRecorder implements Decisions {
   }
 
   get state(): DecisionsState {
-    const { stored, dropped, failuresInRow, lastError } = this;
-    return { waiting: this.waiting.length + this.sending.length, stored, dropped, failuresInRow, lastError };
+    const { stored, dropped, recalled, notRecalled, failuresInRow, lastError } = this;
+    const waiting = this.waiting.length + this.sending.length;
+    return { waiting, stored, dropped, recalled, notRecalled, failuresInRow, lastError };
   }
 
   private schedule(wait: number): void {
@@ -233,7 +274,7 @@ export class DecisionRecorder implements Decisions {
    * Claims the request's name in the store. If the store does not answer in time, only this process remembers the name.
    */
   private async claimInStore(row: NamedDecision): Promise<Claimed> {
-    const { promise, resolve } = Promise.withResolvers<DecisionRow | undefined>();
+    const { promise, resolve } = Promise.withResolvers<AnsweredRow | undefined>();
     const claim: WaitingClaim = { row, settle: resolve };
     this.claims.add(claim);
     const timer = setTimeout(() => {

@@ -16,6 +16,7 @@ interface LocalParts {
   readonly cells: LimitCells;
   readonly log: Log;
   readonly bodies: Bodies;
+  readonly memoryKeys: readonly string[];
 }
 
 export class LocalServing implements Serving {

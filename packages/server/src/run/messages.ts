@@ -26,6 +26,8 @@ export interface WorkerStart extends Pick<ServerOptions, "version"> {
   readonly visits: SharedArrayBuffer;
   /** The key of the HMACs in the visitor counts. */
   readonly visitorKey: Uint8Array;
+  /** See memory-keys.ts. */
+  readonly memoryKeys: readonly string[];
   /** Milliseconds by which the primary considers the machine's clock to be ahead (limits/steady-clock.ts). */
   readonly clockAheadMs: number;
 }

@@ -39,6 +39,7 @@ interface AnsweringParts extends Pick<AppOptions, "version"> {
   readonly rulesets: AppOptions["rulesets"];
   readonly visits: AppOptions["visits"];
   readonly decisions: AppOptions["decisions"];
+  readonly memoryKeys: AppOptions["memoryKeys"];
   readonly cells: LimitCells;
   readonly counts: Counts;
   readonly mxCounts: MxCounts;

@@ -23,6 +23,7 @@ import { Bodies } from "../limits/memory.ts";
 import { Log } from "../telemetry/log.ts";
 import { warnOfFewFiles } from "../telemetry/open-files.ts";
 import { lineWriter, STANDARD_ERROR } from "../telemetry/standard-error.ts";
+import { readMemoryKeys } from "./memory-keys.ts";
 import { type Closers, closeAll, type RunningServer, type ServerOptions } from "./options.ts";
 import { metricsSource, type Serving } from "./serving.ts";
 import { WorkerPool } from "./worker-pool.ts";
@@ -48,12 +49,13 @@ async function startPrimary(options: ServerOptions, closers: Closers): Promise<R
   const log = new Log({ level: options.logLevel, write, now: Date.now });
   closers.push(() => log.flush());
   makeDataFolder(options.dataDir);
+  const memoryKeys = readMemoryKeys(options);
   const bodies = new Bodies();
   const cells = new LimitCells(Date.now());
   const serving: Serving =
     workers === 1
-      ? new (await import("./local-serving.ts")).LocalServing(options, { cells, log, bodies })
-      : new WorkerPool(options, { cells, port: claimPort(options.host, options.port), log });
+      ? new (await import("./local-serving.ts")).LocalServing(options, { cells, log, bodies, memoryKeys })
+      : new WorkerPool(options, { cells, port: claimPort(options.host, options.port), memoryKeys, log });
   closers.push(() => serving.kill());
 
   // This code is loaded only now. Meanwhile, the first worker loads its own code on a different core.

@@ -120,6 +120,8 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     if (lost > 0) parts.log.error("usage-lost", { lookups: lost, why: usage.state.lastError });
   });
   const decisions = startDecisions(options, store, parts);
+  if (options.decisions && options.memoryKey === undefined && store.tables.isShared)
+    parts.log.info("memory-not-shared", { hint: "set INKLING_MEMORY_KEY to the same value on every host" });
   startRetention(options, store, parts);
   const group = store.tables.isShared
     ? startGroup(options, { store, keyring, keys, clock }, parts)

@@ -77,6 +77,7 @@ class Member {
 interface WorkerPoolParts {
   readonly cells: LimitCells;
   readonly port: ClaimedPort;
+  readonly memoryKeys: readonly string[];
   readonly log: Log;
 }
 
@@ -191,6 +192,7 @@ export class WorkerPool implements Serving {
         cells,
         visits: this.visits,
         visitorKey: this.visitorKey,
+        memoryKeys: this.parts.memoryKeys,
         clockAheadMs: this.services?.clock.aheadMs ?? 0,
       },
     });

@@ -74,6 +74,7 @@ export class RequestWorker {
       counts: new Counts(start.counts),
       mxCounts: this.mxCounts,
       decisions: this.decisions,
+      memoryKeys: start.memoryKeys,
       log: this.log,
       worker: { slot, workers: settings.workers },
     });

@@ -56,7 +56,7 @@ export interface MetricsSource {
   };
   /** Decisions that are stored or wait to be stored. */
   readonly decisions: {
-    readonly state: { readonly waiting: number; readonly stored: number; readonly dropped: number };
+    readonly state: Readonly<Record<"waiting" | "stored" | "dropped" | "recalled" | "notRecalled", number>>;
   };
   /** The space that stored decisions take, and the most that they may take. */
   readonly storage: { readonly decisionsBytes: number; readonly decisionsLimitBytes: number };
@@ -171,6 +171,10 @@ export const READERS: Readers = {
     [{ outcome: "dropped" }, state.dropped],
   ],
   inkling_decisions_waiting: ({ decisions }) => decisions.state.waiting,
+  inkling_memory_reads_total: ({ decisions: { state } }) => [
+    [{ result: "answered" }, state.recalled],
+    [{ result: "failed" }, state.notRecalled],
+  ],
   inkling_decisions_stored_bytes: ({ storage }) => storage.decisionsBytes,
   inkling_decisions_limit_bytes: ({ storage }) => storage.decisionsLimitBytes,
   inkling_webhook_attempts_total: ({ webhooks }) =>

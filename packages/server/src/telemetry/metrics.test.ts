@@ -58,7 +58,7 @@ function source(
     usage: {
       state: { pending: 4, oldestMs: 1_500, failures: 2 },
     },
-    decisions: { state: { waiting: 3, stored: 70, dropped: 5 } },
+    decisions: { state: { waiting: 3, stored: 70, dropped: 5, recalled: 6, notRecalled: 2 } },
     storage: { decisionsBytes: 2_000, decisionsLimitBytes: 10_000 },
     workers: { states: new Map([["serving", 1]]), restarts: 0 },
     webhooks: {

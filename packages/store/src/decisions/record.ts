@@ -1,18 +1,34 @@
 // record.ts: defines the stored form of a decision: what was decided about a visitor, and from which facts
 // (decisions/decided.ts), and how a thread that answers requests stores and labels decisions.
 //
-// A row holds no mailbox and no full address. Facts contain the network as a /24 or /48, and the domain of an email
-// address. The user agent is omitted unless a rule of the ruleset that decided reads it (docs/stored-decisions.md).
+// A row holds no mailbox, account or full address, only hashes of them with a key that is not in the database. Facts
+// contain the network as a /24 or /48, and the domain of an email address. The user agent is omitted unless a rule of the
+// ruleset that decided reads it (docs/stored-decisions.md).
 
 import type { Action, DecisionAnswer, DegradedData, Outcome } from "@inkling/contract";
-import type { FactValue, PastDecision } from "@inkling/engine/assess";
+import type { FactValue, Memories, PastDecision } from "@inkling/engine/assess";
 import type { EpochMs, KeyId } from "../keys/key.ts";
+import type { MemoryQuestion } from "./memory.ts";
+
+/** Maximum milliseconds that a decision waits for what earlier decisions say. */
+export const RECALL_MS = 50;
+
+/**
+ * Hashes by which later decisions recognize a visitor (server, decisions/memory.ts). A hash is null unless a rule or
+ * reason reads facts that depend on it.
+ */
+export interface TraceColumns {
+  readonly mailbox_hash: string | null;
+  readonly network_hash: string | null;
+  readonly address_hash: string | null;
+  readonly account_hash: string | null;
+}
 
 /**
  * A decision as database columns. Workers use the same form to hand decisions to the primary. JSON columns have the
  * shape of the answer's members.
  */
-export interface DecisionRow {
+export interface DecisionRow extends TraceColumns {
   readonly id: string;
   readonly created_at: EpochMs;
   readonly event: string;
@@ -70,8 +86,11 @@ export interface RequestName {
   readonly body_hash: string;
 }
 
-/** A row as the store returns it. PostgreSQL returns large numbers as text. */
-export interface StoredRow extends Omit<DecisionRow, "created_at" | "review"> {
+/** The part of a row that answers a repeated request. */
+export type AnsweredRow = Omit<DecisionRow, keyof TraceColumns>;
+
+/** A row as the store returns it, without its hashes. PostgreSQL returns large numbers as text. */
+export interface StoredRow extends Omit<AnsweredRow, "created_at" | "review"> {
   readonly created_at: EpochMs | string;
   readonly review: number;
   readonly outcome: Outcome | null;
@@ -124,7 +143,7 @@ export function rowBytes({ facts, reasons, shadow, event, ref }: DecisionRow): n
 }
 
 /** Returns the answer that was sent with a decision, without the members that `include` adds. */
-export function answerOf(row: DecisionRow): DecisionAnswer {
+export function answerOf(row: AnsweredRow): DecisionAnswer {
   const { id, action, score, rule, ruleset, data_version } = row;
   return {
     id,
@@ -167,4 +186,9 @@ export interface Decisions {
    * @param key the API key that sent the label, which may label only its own decisions; undefined for an operator
    */
   label(id: string, outcome: Outcome, key?: KeyId): Promise<LabelResult>;
+  /**
+   * Reads what earlier decisions say about a visitor. Never rejects.
+   * @returns undefined if the database did not answer within {@link RECALL_MS}
+   */
+  recall(question: MemoryQuestion): Promise<Memories | undefined>;
 }

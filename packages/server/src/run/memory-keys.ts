@@ -1,0 +1,52 @@
+// memory-keys.ts: reads the keys of the hashes by which the server remembers visitors.
+//
+// Without the setting, a host creates a key in its data folder. During a rotation, the setting and the file have two keys,
+// the new one first.
+
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { ServerSettings } from "@inkling/contract";
+import { DATA_FOLDER, messageOf, replaceFile } from "@inkling/data";
+import { StartError } from "../http/start-error.ts";
+
+const MAX_KEYS = 2;
+const MIN_LENGTH = 32;
+const KEY_BYTES = 32;
+
+/**
+ * @returns no key if the server stores no decisions
+ * @throws StartError
+ */
+export function readMemoryKeys({
+  decisions,
+  dataDir,
+  memoryKey,
+}: Pick<ServerSettings, "decisions" | "dataDir" | "memoryKey">): readonly string[] {
+  if (!decisions) return [];
+  if (memoryKey !== undefined) return memoryKey.split("|");
+  const path = join(dataDir, DATA_FOLDER.memoryKey);
+  const keys = textOf(path).split(/\s+/).filter(Boolean);
+  if (keys.length > 0 && keys.length <= MAX_KEYS && keys.every(({ length }) => length >= MIN_LENGTH))
+    return keys;
+  throw new StartError(
+    "MEMORY_KEY",
+    `${path} must have one key of ${MIN_LENGTH} or more characters, or during a rotation two, each on its own line`,
+    "correct the file, or delete it: the server then creates a new key and no longer recognizes earlier visitors",
+  );
+}
+
+function textOf(path: string): string {
+  try {
+    if (!existsSync(path))
+      replaceFile(path, [`${randomBytes(KEY_BYTES).toString("hex")}\n`], { mode: 0o600 });
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new StartError(
+      "MEMORY_KEY",
+      `cannot read or create ${path}: ${messageOf(error)}`,
+      "let the server write to the data folder, or set INKLING_MEMORY_KEY",
+      error,
+    );
+  }
+}
