@@ -417,7 +417,7 @@ describe("docs match the code", () => {
     all.flatMap(({ path, text }) =>
       [
         ...text.matchAll(
-          /(?:`|^ {2,}|^)(?:npx @inkling\/cli|inkling) ([a-z]+(?:-[a-z]+)*)\b(?!\.\w)(?: ([a-z]+(?:-[a-z]+)*)\b(?!\.\w))?/gm,
+          /(?:`|^ {2,}|^)(?:npx @inkling\/cli|(?:\.\/)?inkling) ([a-z]+(?:-[a-z]+)*)\b(?!\.\w)(?: ([a-z]+(?:-[a-z]+)*)\b(?!\.\w))?/gm,
         ),
       ]
         .filter(([, first, second]) => {

@@ -8,8 +8,7 @@ import type { Context } from "./runtime/command.ts";
 import { CliError, EXIT, explainFileError, fromBulk, SettingsError } from "./terminal/errors.ts";
 import { printable, type Style } from "./terminal/terminal.ts";
 
-const IN_A_CLONE =
-  FORM === "binary" ? "" : "\nIn a clone of the project, run `npx @inkling/cli` instead of `inkling`.";
+const IN_A_CLONE = FORM === "clone" ? "\nIn a clone, run `./inkling` instead of `inkling`." : "";
 
 const HELP_AFTER = `
 Examples:

@@ -55,7 +55,7 @@ export function addCompletion(program: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-The script completes the \`inkling\` command, not \`npx @inkling/cli\`. In a clone, add \`inkling\` to your PATH first:
+In a clone, add \`inkling\` to your PATH first:
   export PATH=$PWD/node_modules/.bin:$PATH
 
 Examples:
