@@ -8,8 +8,8 @@ import {
   isNetworkFormat,
   parseDomains,
   parseNetworks,
-  parseNroDelegated,
 } from "../../../packages/compiler/src/parse/index.ts";
+import { parseNroDelegated } from "../../../packages/compiler/src/parse/nro-delegated.ts";
 import type { Target } from "../target.ts";
 
 const FIXTURES = join(import.meta.dir, "../../../packages/compiler/fixtures/feeds");

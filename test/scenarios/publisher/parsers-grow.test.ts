@@ -24,8 +24,8 @@ import {
   isNetworkFormat,
   parseDomains,
   parseNetworks,
-  parseNroDelegated,
 } from "../../../packages/compiler/src/parse/index.ts";
+import { parseNroDelegated } from "../../../packages/compiler/src/parse/nro-delegated.ts";
 import { spaceChanges } from "../../../packages/compiler/src/validate/space.ts";
 import { writeMmdb } from "../../../packages/compiler/test/mmdb-writer.ts";
 import { share } from "../../harness/share.ts";

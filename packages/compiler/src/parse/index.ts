@@ -1,7 +1,7 @@
-// parse/index.ts: maps each format of networks or domains to its parser. A parser takes bytes and returns networks or
-// domains. It throws FeedError if the bytes are invalid.
+// parse/index.ts: maps each format of one file to its parser. A parser takes bytes and returns what they contain. It
+// throws FeedError if the bytes are invalid.
 
-import { FeedError, type Format } from "../catalog/feed.ts";
+import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
 import { parseDshieldBlock, parseIpRangeCsv, parseNetworkLines } from "./address-ranges.ts";
 import { parseGeofeed } from "./geofeed.ts";
 import { type NetworkGroup, parseAvastel, parseIpverseBots } from "./grouped-networks.ts";
@@ -32,10 +32,11 @@ import {
   parseRankedDomains,
   parseSpamhaus,
 } from "./line-formats.ts";
-import { parseExitNetworks, parseRelayDomains } from "./own-lists.ts";
+import { type Delegation, parseNroDelegated } from "./nro-delegated.ts";
+import { parseExitNetworks, parseOperatorSystems, parseRelayDomains } from "./own-lists.ts";
+import { isSystemFormat, parseSystemKinds, type SystemKinds } from "./system-kinds.ts";
 
 export type { StatedPlace, StatedPlaces } from "./geofeed.ts";
-export { type Delegation, parseNroDelegated } from "./nro-delegated.ts";
 
 /**
  * The networks of a feed. If the feed is a geofeed, their places and lines. If the entries differ in what they mean, the
@@ -44,6 +45,13 @@ export { type Delegation, parseNroDelegated } from "./nro-delegated.ts";
 export type ParsedNetworks = ReturnType<typeof parseIpLines> &
   Partial<ReturnType<typeof parseGeofeed>> & { readonly groups?: readonly NetworkGroup[] };
 export type ParsedDomains = ReturnType<typeof parseDomainLines>;
+/** The content of one file. */
+export type ParsedFile =
+  | ParsedNetworks
+  | ParsedDomains
+  | SystemKinds
+  | { readonly delegations: readonly Delegation[] }
+  | { readonly systems: ReadonlyMap<number, string> };
 
 /** @param paths paths to the entries in the file, if the format has them */
 type Parse<Parsed> = (body: Uint8Array, paths: readonly string[]) => Parsed;
@@ -85,10 +93,31 @@ const DOMAIN_PARSERS: { readonly [F in Format]?: Parse<ParsedDomains> } = {
   "relay-domains": parseRelayDomains,
 };
 
+const FILE_PARSERS: { readonly [F in Format]?: Parse<ParsedFile> } = {
+  ...NETWORK_PARSERS,
+  ...DOMAIN_PARSERS,
+  "nro-delegated": (body) => ({ delegations: parseNroDelegated(body) }),
+  "operator-systems": (body) => ({ systems: parseOperatorSystems(body) }),
+};
+
+/** Returns whether a copy may have a file for each address family, which are opened together. */
+export const isDatabaseFormat = (format: Format): boolean => format === "mmdb" || format === "asn-csv";
 /** Returns whether the format contains networks, so that {@link parseNetworks} can read it. */
 export const isNetworkFormat = (format: Format): boolean => NETWORK_PARSERS[format] !== undefined;
 /** Returns whether the format contains domains, so that {@link parseDomains} can read it. */
 export const isDomainFormat = (format: Format): boolean => DOMAIN_PARSERS[format] !== undefined;
+
+/** @throws FeedError if the body is invalid, or the format is that of a database */
+export function parseFile(
+  format: Format,
+  body: Uint8Array,
+  { paths = ["$"], systems }: Pick<Feed, "paths" | "systems"> = {},
+): ParsedFile {
+  if (isSystemFormat(format)) return parseSystemKinds(format, body, systems?.kind);
+  const parse = FILE_PARSERS[format];
+  if (parse === undefined) throw new FeedError(`${format} is not the format of one file`);
+  return parse(body, paths);
+}
 
 /** @throws FeedError if the body is invalid, or the format does not contain networks */
 export function parseNetworks(

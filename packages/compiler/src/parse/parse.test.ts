@@ -15,9 +15,10 @@ import {
   type ParsedDomains,
   type ParsedNetworks,
   parseDomains,
+  parseFile,
   parseNetworks,
-  parseNroDelegated,
 } from "./index.ts";
+import { parseNroDelegated } from "./nro-delegated.ts";
 import { isSystemFormat, parseSystemKinds } from "./system-kinds.ts";
 import { Tally } from "./tally.ts";
 import { findDate } from "./text.ts";
@@ -575,12 +576,8 @@ const OWN_FORMATS: readonly Format[] = ["network-lines", "json-networks", "json-
 describe("files that are refused", () => {
   const all = FEEDS.filter((feed) => feed.format !== "mmdb").map((feed) => feed.format);
   const formats = [...new Set<Format>([...all, "domain-json", "fakefilter-json", ...OWN_FORMATS])];
-  const parse = (format: Format, body: Uint8Array): unknown => {
-    if (isNetworkFormat(format)) return parseNetworks(format, body);
-    if (isDomainFormat(format)) return parseDomains(format, body);
-    if (isSystemFormat(format)) return parseSystemKinds(format, body, "hosting");
-    return parseNroDelegated(body);
-  };
+  const parse = (format: Format, body: Uint8Array) =>
+    parseFile(format, body, { systems: { kind: "hosting", weight: 1 } });
   const page = "<!DOCTYPE html>\n<html><head><title>404: Not\tFound</title></head><body></body></html>";
   const bad: readonly [name: string, body: Uint8Array, message: RegExp][] = [
     ["empty", bytes(""), /^is empty$/],

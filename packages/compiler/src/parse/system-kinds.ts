@@ -16,7 +16,7 @@ import { readJson } from "./parser.ts";
 import { type Skips, Tally } from "./tally.ts";
 import { forEachLine, LONG, readText } from "./text.ts";
 
-interface SystemKinds extends Skips {
+export interface SystemKinds extends Skips {
   readonly kinds: ReadonlyMap<number, NetworkKind>;
 }
 
@@ -30,13 +30,6 @@ const CATEGORIES: ReadonlyMap<string, NetworkKind> = new Map(
     government_admin: "government",
   }),
 );
-const RECORDS = z.array(
-  z.object({
-    asn: z.number().int().min(0).max(MAX_ASN),
-    metadata: z.object({ category: z.string().nullish() }).nullish(),
-  }),
-);
-
 /** The other types, such as NSP, can be any kind of network. */
 const TYPES: ReadonlyMap<string, NetworkKind> = new Map(
   Object.entries<NetworkKind>({
@@ -47,15 +40,33 @@ const TYPES: ReadonlyMap<string, NetworkKind> = new Map(
     Government: "government",
   }),
 );
-const NETS = z.object({
-  data: z.array(
-    z.object({
-      asn: z.number().int().min(0).max(MAX_ASN),
-      info_type: z.string().nullish(),
-      info_types: z.array(z.string()).nullish(),
-    }),
-  ),
+/** The kind that each entry of a JSON document states, if it states one. */
+type Stated = readonly (readonly [asn: number, kind: NetworkKind | undefined])[];
+
+const asn = z.number().int().min(0).max(MAX_ASN);
+const RECORD = z.object({ asn, metadata: z.object({ category: z.string().nullish() }).nullish() });
+const NET = z.object({
+  asn,
+  info_type: z.string().nullish(),
+  info_types: z.array(z.string()).nullish(),
 });
+const DOCUMENTS: { readonly [F in Format]?: z.ZodType<Stated> } = {
+  "as-metadata": z
+    .array(RECORD)
+    .transform((records) =>
+      records.map(({ asn, metadata }) => [asn, CATEGORIES.get(metadata?.category ?? "")]),
+    ),
+  "peeringdb-net": z
+    .object({ data: z.array(NET) })
+    .transform(({ data }) => data.map((net) => [net.asn, kindOfNet(net)])),
+};
+
+/** An operator that chose types of two kinds states no kind. */
+function kindOfNet({ info_type, info_types }: z.infer<typeof NET>): NetworkKind | undefined {
+  const types = info_types?.length ? info_types : [info_type ?? ""];
+  const [kind, ...others] = new Set(types.map((type) => TYPES.get(type)));
+  return others.length === 0 ? kind : undefined;
+}
 
 const FORMATS: ReadonlySet<Format> = new Set(["asn-lines", "asn-entities", "as-metadata", "peeringdb-net"]);
 export const isSystemFormat = (format: Format): boolean => FORMATS.has(format);
@@ -66,12 +77,17 @@ export function parseSystemKinds(
   body: Uint8Array,
   kind: NetworkKind | undefined,
 ): SystemKinds {
-  if (format === "as-metadata") return parseMetadata(body);
-  if (format === "peeringdb-net") return parsePeeringdb(body);
+  const text = readText(body);
+  const document = DOCUMENTS[format];
+  if (document !== undefined) {
+    const kinds = new Map<number, NetworkKind>();
+    for (const [asn, kind] of readJson(text, document))
+      if (kind !== undefined && asn > 0) kinds.set(asn, kind);
+    return { kinds, skipped: [], skippedCount: 0 };
+  }
   if (kind === undefined) throw new Error(`${format} has no kind: its row in the feed table lacks it`);
   const isTable = format === "asn-entities";
   const pattern = isTable ? /^"?(\d{1,10})"?\s*,/ : /^AS(\d{1,10})\b/i;
-  const text = readText(body);
   const tally = new Tally();
   const kinds = new Map<number, NetworkKind>();
   forEachLine(
@@ -93,24 +109,4 @@ export function parseSystemKinds(
   );
   tally.checkLines(text);
   return { kinds, ...tally.report };
-}
-
-function parseMetadata(body: Uint8Array): SystemKinds {
-  const kinds = new Map<number, NetworkKind>();
-  for (const { asn, metadata } of readJson(readText(body), RECORDS)) {
-    const kind = CATEGORIES.get(metadata?.category ?? "");
-    if (kind !== undefined && asn > 0) kinds.set(asn, kind);
-  }
-  return { kinds, skipped: [], skippedCount: 0 };
-}
-
-/** An operator that chose types of two kinds states no kind. */
-function parsePeeringdb(body: Uint8Array): SystemKinds {
-  const kinds = new Map<number, NetworkKind>();
-  for (const { asn, info_type, info_types } of readJson(readText(body), NETS).data) {
-    const types = info_types?.length ? info_types : [info_type ?? ""];
-    const [kind, ...others] = new Set(types.map((type) => TYPES.get(type)));
-    if (kind !== undefined && others.length === 0 && asn > 0) kinds.set(asn, kind);
-  }
-  return { kinds, skipped: [], skippedCount: 0 };
 }

@@ -41,6 +41,8 @@ const VALUES_PER_ENTRY = 64;
  * its row allows.
  */
 const MORE_LINES = 10_000;
+/** The registries also list records that are not entries, and Inkling's own list was checked before it was committed. */
+const UNLIMITED: ReadonlySet<Format> = new Set(["nro-delegated", "operator-systems"]);
 const [COMMA, BRACKET, BRACE] = [0x2c, 0x5b, 0x7b];
 
 /**
@@ -49,6 +51,7 @@ const [COMMA, BRACKET, BRACE] = [0x2c, 0x5b, 0x7b];
  * @throws FeedError if the text has more lines or JSON values than the maximum number of entries can need
  */
 export function requireParsable({ entries: { most } }: Feed, format: Format, body: Uint8Array): void {
+  if (UNLIMITED.has(format)) return;
   const isDocument = DOCUMENTS.has(format);
   const limit = isDocument ? most * VALUES_PER_ENTRY : most + MORE_LINES;
   if (body.length <= limit) return; // each line or value takes at least one byte

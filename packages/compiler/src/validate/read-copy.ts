@@ -10,7 +10,7 @@ import type {
   NetworkLabel,
   NetworkSubject,
 } from "../catalog/claims.ts";
-import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
+import { type Feed, FeedError } from "../catalog/feed.ts";
 import type { FeedCopy } from "../fetch/copy.ts";
 import type { PlaceSource, RegisteredCountries } from "../geo/place-list.ts";
 import { CountrySource, GeoSource, registeredFromList } from "../geo/place-source.ts";
@@ -18,16 +18,14 @@ import { readAnonymous } from "../parse/anonymous-ip.ts";
 import { type AsnNetworks, readAsnCsv, readAsnMmdb } from "../parse/asn.ts";
 import type { NetworkGroup } from "../parse/grouped-networks.ts";
 import {
-  isDomainFormat,
-  isNetworkFormat,
-  parseDomains,
-  parseNetworks,
-  parseNroDelegated,
+  isDatabaseFormat,
+  type ParsedDomains,
+  type ParsedNetworks,
+  parseFile,
   type StatedPlaces,
 } from "../parse/index.ts";
 import { isSpecialUse } from "../parse/network-list.ts";
-import { parseOperatorSystems } from "../parse/own-lists.ts";
-import { isSystemFormat, parseSystemKinds } from "../parse/system-kinds.ts";
+import type { SystemKinds } from "../parse/system-kinds.ts";
 import type { Skipped, Skips } from "../parse/tally.ts";
 import {
   neverDisposable,
@@ -113,31 +111,22 @@ export function readCopy(feed: Feed, copy: FeedCopy, trusted: Release | undefine
 }
 
 export function readContent(feed: Feed, copy: FeedCopy): Read {
-  const { format } = copy;
-  if (isNetworkFormat(format) || isDomainFormat(format)) {
-    const body = onlyFile(copy);
-    requireParsable(feed, format, body);
-    return isNetworkFormat(format) ? readNetworks(feed, format, body) : readDomains(feed, format, body);
-  }
-  if (isSystemFormat(format)) {
-    const body = onlyFile(copy);
-    requireParsable(feed, format, body);
-    const { kinds, ...left } = parseSystemKinds(format, body, feed.systems?.kind);
-    const { weight = 1 } = feed.systems ?? {};
-    const claims = { feed: feed.id, kinds, weight, lineage: feed.lineage ?? [] };
-    return { content: { kinds: claims }, entries: kinds.size, skipped: leftOut(left, 0) };
-  }
-  if (format === "nro-delegated") {
-    const rows = parseNroDelegated(onlyFile(copy));
-    return { content: { registered: registeredFromList(rows) }, entries: rows.length };
-  }
-  if (format === "operator-systems") {
-    const systems = parseOperatorSystems(onlyFile(copy));
-    return { content: { systems }, entries: systems.size };
-  }
+  if (isDatabaseFormat(copy.format)) return readDatabase(feed, copy);
+  const body = onlyFile(copy);
+  requireParsable(feed, copy.format, body);
+  const file = parseFile(copy.format, body, feed);
+  if ("networks" in file) return readNetworks(feed, file);
+  if ("domains" in file) return readDomains(feed, file);
+  if ("kinds" in file) return readKinds(feed, file);
+  if ("systems" in file) return { content: { systems: file.systems }, entries: file.systems.size };
+  const registered = registeredFromList(file.delegations);
+  return { content: { registered }, entries: file.delegations.length };
+}
+
+function readDatabase(feed: Feed, copy: FeedCopy): Read {
   const files = copy.files.map((file) => file.bytes);
   if (feed.sets === "network") {
-    const asns = format === "asn-csv" ? readAsnCsv(files) : readAsnMmdb(files);
+    const asns = copy.format === "asn-csv" ? readAsnCsv(files) : readAsnMmdb(files);
     return {
       content: { asns },
       entries: asns.networks[4] + asns.networks[6],
@@ -153,12 +142,14 @@ export function readContent(feed: Feed, copy: FeedCopy): Read {
   };
 }
 
-function readNetworks(feed: Feed, format: Format, body: Uint8Array): Read {
-  const { networks, groups, stated, lineOf, special, publishedAt, copyright, ...left } = parseNetworks(
-    format,
-    body,
-    feed.paths,
-  );
+function readKinds(feed: Feed, { kinds, ...left }: SystemKinds): Read {
+  const { weight = 1 } = feed.systems ?? {};
+  const claims = { feed: feed.id, kinds, weight, lineage: feed.lineage ?? [] };
+  return { content: { kinds: claims }, entries: kinds.size, skipped: leftOut(left, 0) };
+}
+
+function readNetworks(feed: Feed, parsed: ParsedNetworks): Read {
+  const { networks, groups, stated, lineOf, special, publishedAt, copyright, ...left } = parsed;
   requireNarrow(feed, networks, left.skipped);
   const { label } = feed;
   if (label === undefined && stated === undefined)
@@ -200,8 +191,7 @@ const claimed = ({ id, lineage = [], weight, operator, provider }: Feed) => ({
   ...(operator !== undefined && { operator }),
 });
 
-function readDomains(feed: Feed, format: Format, body: Uint8Array): Read {
-  const { domains, findFirst, publishedAt, ...left } = parseDomains(format, body, feed.paths);
+function readDomains(feed: Feed, { domains, findFirst, publishedAt, ...left }: ParsedDomains): Read {
   const claims = { ...claimed(feed), subject: feed.sets as DomainSubject, domains };
   const unflaggable = unflaggableDomains(feed, domains.keys());
   const first = findFirst(unflaggable);
