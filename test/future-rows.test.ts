@@ -276,7 +276,7 @@ for (const [backend, address] of Object.entries(BACKENDS)) {
           const store = await openStore(url, {
             now: () => NOW,
             timeoutMs: 60_000,
-            onUnreadable: (row) => found.push(row),
+            log: { error: (_, row) => void found.push(row as unknown as UnreadableRow) },
           });
           try {
             const ids = await fill(store);

@@ -38,6 +38,7 @@ import { freshToken } from "./harness/tokens.ts";
 const NOW = Date.parse("2026-06-01T12:00:00Z");
 const ADA = { author: "ada", source: "cli" } as const;
 const DAY = "2026-06-01";
+const IDLE = { refresh: async () => {} };
 
 interface Backend {
   readonly name: string;
@@ -882,7 +883,7 @@ for (const backend of BACKENDS) {
       test.skipIf(backend.name === "sqlite")(name, async () => {
         const store = await open({ timeoutMs: 2_000 });
         const { key } = await store.createKey(wanted());
-        const notices = store.listen({ onNotice: () => {}, onState: () => {} });
+        const notices = store.listen({ live: { keys: IDLE, overrides: IDLE, rulesets: IDLE } });
         await notices.start();
         await using locker = new SQL(address, { max: 2 });
         const { promise: revoked, resolve } = Promise.withResolvers<void>();

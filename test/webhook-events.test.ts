@@ -74,7 +74,7 @@ test("a verdict that a release or an override changes is told once for each deci
         looks++;
         return lookUp(domains);
       },
-      onDropped: () => {},
+      log: { error: () => {} },
       now: Date.now,
       checkMs: 0,
     });
@@ -146,7 +146,7 @@ test("without data on disposable domains nothing is told: its verdicts mean noth
       decisionsOn: () => Promise.reject(new Error("nothing is to be read")),
     },
     lookUp: () => Promise.reject(new Error("nothing is to be looked up")),
-    onDropped: () => {},
+    log: { error: () => {} },
     now: Date.now,
     checkMs: 0,
   });
@@ -245,7 +245,7 @@ test("a condition that a full webhook missed is told once there is room, and rep
     overrides: { current: overridesOf([]) },
     decisions: decidedDomains(store.decisions),
     lookUp: async () => [],
-    onDropped: (_, dropped) => reported.push(dropped.length),
+    log: { error: (_, { dropped } = {}) => void reported.push(Number(dropped)) },
     now: Date.now,
     checkMs: 0,
   });

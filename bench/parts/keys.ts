@@ -116,9 +116,7 @@ async function measureExchanges(run: Run, url: string): Promise<void> {
       const exchange = new GroupExchange({
         counts,
         source,
-        takeUsed: () => keyIds,
-        onAnswer: () => {},
-        onUnreachable: () => {},
+        keys: { takeUsed: () => keyIds, takeStored: () => {} },
       });
       run.defer(() => exchange.stop());
       return { cells, exchange };

@@ -355,3 +355,9 @@ type Rows = typeof LOG_EVENTS;
 export type LogEvent<Level extends "error" | "info" = "error" | "info"> = {
   [Name in keyof Rows]: Level extends Rows[Name]["levels"][number] ? Name : never;
 }[keyof Rows];
+
+/** What log events are written to. */
+export interface EventLog {
+  info(event: LogEvent<"info">, fields?: Readonly<Record<string, unknown>>): void;
+  error(event: LogEvent<"error">, fields?: Readonly<Record<string, unknown>>): void;
+}

@@ -9,6 +9,7 @@
 // therefore relies on a notice to itself, and reconnects if the notice does not come back. Jitter keeps the hosts of a
 // group from reconnecting to a restarted database at the same moment.
 
+import type { EventLog } from "@inkling/contract";
 import { backoffMs, within } from "@inkling/data";
 import type { SQL } from "bun";
 import type { Database } from "./database.ts";
@@ -29,7 +30,7 @@ const REPORT_MS = 3_600_000;
 /** If notices have arrived for this many milliseconds, their absence is worth a log line. */
 const STEADY_MS = 60_000;
 /**
- * Milliseconds between two calls of onNotice. It limits rereading to ten times a second while an operator creates
+ * Milliseconds between two notices that are passed on. It limits rereading to ten times a second while an operator creates
  * hundreds of keys.
  */
 const MIN_BETWEEN_MS = 100;
@@ -41,9 +42,10 @@ const NO_NOTICE =
 type NoticeState = "off" | "polling" | "listening";
 
 interface NoticeOptions {
-  readonly onNotice: (noticed: Noticed) => void;
-  /** Called after a change of state, and at most once an hour while notices come and go. */
-  readonly onState?: (state: NoticeState, why: string | undefined) => void;
+  /** What is loaded again after a notice. */
+  readonly live: Readonly<Record<Noticed, { refresh(): Promise<unknown> }>>;
+  /** Learns of a change of state, and at most once an hour while notices come and go. */
+  readonly log?: EventLog;
   /** Milliseconds of a monotonic clock. */
   readonly elapsed?: () => number;
   readonly probeMs?: number;
@@ -147,7 +149,7 @@ export class NoticeListener {
     const pass = () => {
       this.late.delete(kind);
       this.lastAt.set(kind, performance.now());
-      this.options.onNotice(kind);
+      void this.options.live[kind].refresh();
     };
     if (wait <= 0) pass();
     else this.late.set(kind, setTimeout(pass, wait));
@@ -174,7 +176,11 @@ export class NoticeListener {
     if (!isDue) return;
     if (state === "polling") this.missingReportedAt = now;
     this.reported = state;
-    this.options.onState?.(state, why);
+    if (state === "listening") this.options.log?.info("notices-listening");
+    else {
+      const effect = "the server checks for changes once a second";
+      this.options.log?.error("notices-missing", { reason: why, effect });
+    }
   }
 
   private schedule(wait: number, work: () => Promise<void>): void {

@@ -2,7 +2,7 @@
 //
 // Cost: see each method; no lookup waits for the store.
 
-import type { AuditAction } from "@inkling/contract";
+import type { AuditAction, EventLog } from "@inkling/contract";
 import { randomBase62 } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
 import { AdminTokenStore } from "./admin-token.ts";
@@ -37,7 +37,6 @@ import { Retention } from "./retention.ts";
 import { readRevocations, writeRevocations } from "./revocations.ts";
 import { RulesetStore } from "./rulesets.ts";
 import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, Tables } from "./tables.ts";
-import type { UnreadableRow } from "./unreadable.ts";
 import { UsageTables } from "./usage.ts";
 import { WebhookStore } from "./webhooks.ts";
 
@@ -63,12 +62,10 @@ interface StoreOptions {
    * reachable.
    */
   readonly mayBeUnreachable?: boolean;
-  /** Called after a different SQLite file replaced the one in use. The store uses the new file from then on. */
-  readonly onOtherFile?: () => void;
   /** The data folder's list of revocations. Each revocation is written to it before it is committed. */
   readonly revoked?: RevokedFile;
-  /** Called for each row that this version cannot read. */
-  readonly onUnreadable?: (row: UnreadableRow) => void;
+  /** Gets an error for each row that this version cannot read, and if another SQLite file replaced the one in use. */
+  readonly log?: Pick<EventLog, "error">;
 }
 
 /** A key and its token, which is shown only once. */
@@ -121,7 +118,7 @@ export class Store implements KeySource {
     this.database = new Database(address, options.timeoutMs);
     const { now, randomBytes = (n) => crypto.getRandomValues(new Uint8Array(n)) } = options;
     this.tables = new Tables(this.database, now, randomBytes);
-    if (options.onUnreadable !== undefined) this.tables.unreadable.onFound = options.onUnreadable;
+    this.tables.unreadable.log = options.log;
     const { isShared } = this.tables;
     this.records = isShared ? new Database(address, options.timeoutMs, "records") : this.database;
     const records = isShared
@@ -129,7 +126,7 @@ export class Store implements KeySource {
       : this.tables;
     this.database.onOtherFile = () => {
       this.tables.migrateAgain();
-      options.onOtherFile?.();
+      options.log?.error("database-replaced", { database: this.label });
     };
     this.overrides = new OverrideStore(this.tables, records);
     this.rulesets = new RulesetStore(this.tables);

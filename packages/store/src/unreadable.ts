@@ -1,6 +1,8 @@
 // unreadable.ts: remembers the rows that this version cannot read, usually because a newer version wrote them. Such a
 // row is left out, and the other rows load.
 
+import type { EventLog } from "@inkling/contract";
+
 /** A row that this version cannot read, or not completely. */
 export interface UnreadableRow {
   /** Name of the table without its prefix, such as "keys". */
@@ -14,8 +16,8 @@ const MAX_REPORTED = 20;
 const MAX_COUNTED = 10_000;
 
 export class UnreadableRows {
-  /** Called for the first rows of each table, once for each row and reason. */
-  onFound: (row: UnreadableRow) => void = () => {};
+  /** Gets an error for the first rows of each table, once for each row and reason. */
+  log: Pick<EventLog, "error"> | undefined;
   private readonly reasons = new Map<string, Map<string, string>>();
 
   /**
@@ -53,7 +55,8 @@ export class UnreadableRows {
     if (count >= MAX_COUNTED) return;
     if (known === undefined) this.reasons.set(table, new Map([[id, reason]]));
     else known.set(id, reason);
-    if (count < MAX_REPORTED) this.onFound({ table, id, reason });
+    if (count < MAX_REPORTED)
+      this.log?.error("row-unreadable", { table, id, reason } satisfies UnreadableRow);
   }
 
   /** Forgets the rows of a table, because it can be read again. */

@@ -209,7 +209,7 @@ export default async function webhooks(): Promise<Target> {
       overrides: { current: Overrides.NONE },
       decisions: decidedDomains(store.decisions),
       lookUp: async () => verdicts,
-      onDropped: () => {},
+      log: { error: () => {} },
       now,
       checkMs: 0,
     });

@@ -285,9 +285,7 @@ test.concurrent("a host that cannot reach the database says so, and a host witho
       },
       leave: async () => {},
     },
-    takeUsed: () => [],
-    onAnswer: () => {},
-    onUnreachable: () => {},
+    keys: { takeUsed: () => [], takeStored: () => {} },
     elapsed: () => clock.elapsed,
     now: () => clock.elapsed,
   });

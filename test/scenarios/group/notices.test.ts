@@ -3,6 +3,7 @@
 // long refuses keys.
 
 import { afterAll, beforeAll, expect, jest, test } from "bun:test";
+import { type EventLog, recordOf } from "@inkling/contract";
 import { SQL } from "bun";
 import { clockProblem } from "../../../packages/cli/src/runtime/doctor-database.ts";
 import type { ServerOptions } from "../../../packages/server/src/run/server.ts";
@@ -46,6 +47,12 @@ const listens = (server: Awaited<ReturnType<typeof host>>) =>
 async function issue(store: Store) {
   return store.createKey(parseNewKey({ name: "shop" }, 0));
 }
+
+/** Notes the states that the log names. */
+const logInto = (states: string[]): EventLog => ({
+  info: () => void states.push("listening"),
+  error: () => void states.push("polling"),
+});
 
 test.concurrent.each([1, 2])(
   "a key that is made or revoked, and an override, without a check; workers: %i",
@@ -99,8 +106,8 @@ test("a connection that falls silent is found by a notice to itself, and made an
   const received: string[] = [];
   const states: string[] = [];
   const listener = store.listen({
-    onNotice: (noticed) => received.push(noticed),
-    onState: (state) => states.push(state),
+    live: recordOf(NOTICED, (noticed) => ({ refresh: async () => received.push(noticed) })),
+    log: logInto(states),
     probeMs: 20,
     probeTimeoutMs: 1_000,
     firstRetryMs: 20,
@@ -142,8 +149,8 @@ test("notices that come and go, or stay away, are reported once an hour; the sta
   } as unknown as Database;
   const states: string[] = [];
   const listener = new NoticeListener(database, {
-    onNotice: () => {},
-    onState: (state) => states.push(state),
+    live: recordOf(NOTICED, () => ({ refresh: async () => {} })),
+    log: logInto(states),
     elapsed: () => now,
     firstRetryMs: 1,
     probeTimeoutMs: 1,

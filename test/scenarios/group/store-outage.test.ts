@@ -138,8 +138,10 @@ describe("PostgreSQL in the middle of traffic", () => {
       store,
       keyring,
       refreshMs: 10,
-      beforeFirstLoad: async () => {
-        await store.createKey(parseNewKey({ name: "chosen" }, 0), token);
+      host: {
+        prepare: async () => {
+          await store.createKey(parseNewKey({ name: "chosen" }, 0), token);
+        },
       },
     });
     cleanUps.push(() => loader.stop());

@@ -13,6 +13,7 @@
 // ages of feeds         never below 0                              right
 
 import { describe, expect, test } from "bun:test";
+import type { EventLog } from "@inkling/contract";
 import { type FeedReport, feedAgeSeconds, type Override } from "@inkling/engine";
 import { LimitCells } from "../../../packages/server/src/limits/cells.ts";
 import { KeyCells } from "../../../packages/server/src/limits/key-cells.ts";
@@ -79,11 +80,13 @@ function server(clock: { now: number }, day = { at: (now: number) => now }) {
       readQuotas: async (day: string) => new Map(stored.has(day) ? [[key.id, stored.get(day)!]] : []),
     },
     now: () => clock.now,
-    collect: (sink) => collector.collect(memory, sink, clock.now),
-    onStored: (keyId, usage) => {
-      const cell = byKey.get(keyId)!;
-      collector.correctDay(cell, usage.stored, memory, clock.now);
-      collector.takeForeign(cell, usage, memory);
+    cells: {
+      collect: (sink, now) => collector.collect(memory, sink, now),
+      takeForeign: (keyId, usage, now) => {
+        const cell = byKey.get(keyId)!;
+        collector.correctDay(cell, usage.stored, memory, now);
+        collector.takeForeign(cell, usage, memory);
+      },
     },
   });
   const workers = [0, 1].map(() => {
@@ -277,7 +280,11 @@ describe("a clock that jumps, with the monotonic clock beside it", () => {
       clock.now += ms;
       clock.elapsed += ms;
     };
-    return { clock, jumps, pass, options: { ...options, onJump: (ms: number) => void jumps.push(ms) } };
+    const log: EventLog = {
+      error: (_, { seconds } = {}) => void jumps.push(Number(seconds) * 1_000),
+      info: () => void jumps.push(0),
+    };
+    return { clock, jumps, pass, options: { ...options, log } };
   };
 
   test("30 days ahead and back: the quota gives nothing more, and usage is booked on the right day", async () => {

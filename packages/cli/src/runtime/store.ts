@@ -142,10 +142,14 @@ async function withOpened<T>(settings: Settings, work: (store: Store) => Promise
   }
   const store = await openStore(settings.databaseUrl, {
     ...(revoked !== undefined && { revoked }),
-    onUnreadable: ({ table, id, reason }) =>
-      process.stderr.write(
-        `warning: this version of Inkling cannot read all of ${id} (${table}): ${reason}. Upgrade it.\n`,
-      ),
+    log: {
+      error: (_, { table, id, reason } = {}) => {
+        if (id === undefined) return;
+        process.stderr.write(
+          `warning: this version of Inkling cannot read all of ${id} (${table}): ${reason}. Upgrade it.\n`,
+        );
+      },
+    },
   });
   try {
     return await work(store);

@@ -9,7 +9,7 @@ import { type DecisionRow, rowBytes } from "@inkling/store/decisions/record";
 import { decisionId, decisionRow } from "../../../../test/harness/decision-rows.ts";
 import { until } from "../../../../test/harness/until.ts";
 import { DecisionCollector, type FromCollector } from "./collector.ts";
-import { DecisionRecorder, type DecisionsState } from "./recorder.ts";
+import { DecisionRecorder } from "./recorder.ts";
 
 const NOW = Date.UTC(2026, 5, 1, 12);
 const row = (n: number, over: Partial<DecisionRow> = {}) => decisionRow(n, NOW, over);
@@ -70,17 +70,15 @@ class FakeStore {
 
 function setUp(over: Partial<ConstructorParameters<typeof DecisionRecorder>[0]> = {}) {
   const store = new FakeStore();
-  const states: DecisionsState[] = [];
   const recorder = new DecisionRecorder({
     store,
     labelWaitMs: 0,
     mayRetry: (error) => error === store.fault,
     now: () => NOW,
     flushMs: 5,
-    onFlush: (state) => states.push(state),
     ...over,
   });
-  return { store, recorder, states };
+  return { store, recorder };
 }
 
 describe("a recorder", () => {
@@ -95,7 +93,7 @@ describe("a recorder", () => {
   });
 
   test("keeps decisions while the store is away, drops what is too much, and counts it", async () => {
-    const { store, recorder, states } = setUp({ maxWaiting: 10 });
+    const { store, recorder } = setUp({ maxWaiting: 10 });
     store.fault = new Error("unreachable");
     for (let n = 0; n < 15; n++) recorder.record(row(n));
     expect(await recorder.flush()).toBe(false);
@@ -110,7 +108,7 @@ describe("a recorder", () => {
     store.fault = undefined;
     expect(await recorder.flush()).toBe(true);
     expect([...store.rows.keys()]).toEqual(Array.from({ length: 10 }, (_, n) => decisionId(n)));
-    expect(states.at(-1)).toMatchObject({ waiting: 0, stored: 10, dropped: 6, failuresInRow: 0 });
+    expect(recorder.state).toMatchObject({ waiting: 0, stored: 10, dropped: 6, failuresInRow: 0 });
     store.fault = new Error("unreachable");
     recorder.record(row(30));
     expect(await recorder.stop()).toEqual({ lost: 1 });

@@ -7,7 +7,7 @@
 // A batch that timed out is sent again, although the store may already have it. The store skips decisions that it
 // already has.
 
-import type { Outcome } from "@inkling/contract";
+import type { EventLog, Outcome } from "@inkling/contract";
 import { backoffMs, messageOf, within } from "@inkling/data";
 import type { Memories } from "@inkling/engine/assess";
 import type { Author } from "@inkling/store/audit";
@@ -23,6 +23,7 @@ import {
   RECALL_MS,
   rowBytes,
 } from "@inkling/store/decisions/record";
+import { StoreError } from "@inkling/store/error";
 import { DAY_MS } from "@inkling/store/keys/day";
 import type { EpochMs, KeyId } from "@inkling/store/keys/key";
 
@@ -57,20 +58,23 @@ interface DecisionWriter {
 
 interface DecisionRecorderOptions {
   readonly store: DecisionWriter;
-  /** Maximum milliseconds that a decision takes to arrive from a worker or another host. */
+  /**
+   * Maximum milliseconds to wait for a decision that is to be labelled. A worker may have just sent it, or another host
+   * may be storing it.
+   */
   readonly labelWaitMs: number;
   /** Returns true if the same batch may succeed later. Otherwise, the batch is dropped. */
-  readonly mayRetry: (error: unknown) => boolean;
+  readonly mayRetry?: (error: unknown) => boolean;
   readonly now?: () => EpochMs;
   readonly flushMs?: number;
   readonly maxWaiting?: number;
   readonly maxWaitingBytes?: number;
-  /** Called after each flush, successful or not. */
-  readonly onFlush?: (state: DecisionsState) => void;
+  /** Learns when decisions can no longer be stored, when they are dropped, when none waits any more, and what is lost. */
+  readonly log?: EventLog;
 }
 
 /** The recorder's state, for metrics and logs. */
-export interface DecisionsState {
+interface DecisionsState {
   readonly waiting: number;
   readonly stored: number;
   /**
@@ -93,6 +97,8 @@ interface WaitingClaim {
   /** Receives the stored decision; undefined if the store did not answer. */
   readonly settle: (found: AnsweredRow | undefined) => void;
 }
+
+const isRetryable = (error: unknown) => error instanceof StoreError && error.code !== "BROKEN";
 
 export class DecisionRecorder implements Decisions {
   private readonly options: DecisionRecorderOptions;
@@ -119,6 +125,8 @@ export class DecisionRecorder implements Decisions {
   private recalling = 0;
   private recalled = 0;
   private notRecalled = 0;
+  /** What was logged: that the store fails, that decisions are dropped, and how many had been dropped before. */
+  private readonly logged = { isFailing: false, isDropping: false, dropped: 0 };
 
   constructor(options: DecisionRecorderOptions) {
     this.options = options;
@@ -205,7 +213,7 @@ export class DecisionRecorder implements Decisions {
     this.queue = this.queue
       .then(() => this.sendAll())
       .then((isStored) => {
-        this.options.onFlush?.(this.state);
+        this.logChange();
         return isStored;
       });
     return this.queue;
@@ -216,7 +224,29 @@ export class DecisionRecorder implements Decisions {
     this.isStopped = true;
     clearTimeout(this.timer);
     await this.flush();
-    return { lost: this.state.waiting };
+    const { waiting: lost, lastError: why } = this.state;
+    if (lost > 0) this.options.log?.error("decisions-lost", { decisions: lost, why });
+    return { lost };
+  }
+
+  private logChange(): void {
+    const { log } = this.options;
+    if (log === undefined) return;
+    const { failuresInRow, lastError: reason, waiting, dropped } = this.state;
+    const { logged } = this;
+    if (failuresInRow > 0 && !logged.isFailing) log.error("decisions-not-stored", { reason, waiting });
+    logged.isFailing = failuresInRow > 0;
+    if (!logged.isDropping && dropped > logged.dropped) {
+      logged.isDropping = true;
+      log.error("decisions-dropped", {
+        waiting,
+        reason: reason ?? "decisions arrive faster than the database stores them",
+      });
+    } else if (logged.isDropping && waiting === 0) {
+      logged.isDropping = false;
+      log.info("decisions-stored-again", { dropped: dropped - logged.dropped });
+      logged.dropped = dropped;
+    }
   }
 
   get state(): DecisionsState {
@@ -257,7 +287,7 @@ export class DecisionRecorder implements Decisions {
       await this.options.store.add(this.sending);
       this.stored += this.sending.length;
     } catch (error) {
-      if (this.options.mayRetry(error)) throw error;
+      if ((this.options.mayRetry ?? isRetryable)(error)) throw error;
       this.dropped += this.sending.length; // a batch that the database refuses must not block all other batches
       this.forgetSent();
       throw error;

@@ -1,12 +1,14 @@
 // group-exchange.ts: exchanges this host's counts with its group while keys are in use, and shows the group every 10 s
 // that this host is running.
 //
-// Without the database, each host uses only its own count; `state` and onUnreachable report it.
+// Without the database, each host uses only its own count; `state` and the log report it.
 
+import type { EventLog } from "@inkling/contract";
 import { backoffMs, messageOf } from "@inkling/data";
 import type { EpochMs, KeyId } from "@inkling/store/keys/key";
 import { EXCHANGE_MS, type GroupCounts, type GroupRequest } from "./group-counts.ts";
 import type { GroupAnswer } from "./group-tables.ts";
+import type { SteadyClock } from "./steady-clock.ts";
 
 /** Milliseconds between two checks for keys in use. */
 const LOOK_MS = 100;
@@ -23,6 +25,8 @@ const MAX_BACKOFF_MS = 5_000;
 const AWAY_MS = 2_000;
 /** Maximum milliseconds that a start waits for its first exchange. */
 const FIRST_MS = 1_000;
+/** A smaller difference between this host's clock and the database's does not matter for the day of a quota. */
+const CLOCK_SLACK_MS = 1_000;
 const NO_ANSWER = `the database has not answered for ${AWAY_MS / 1_000} s`;
 
 interface GroupExchangeOptions {
@@ -31,12 +35,17 @@ interface GroupExchangeOptions {
     exchange(request: GroupRequest, report?: string): Promise<GroupAnswer>;
     leave(request: GroupRequest): Promise<void>;
   };
-  /** Returns the keys that were used since the last call. */
-  readonly takeUsed: () => Iterable<KeyId>;
-  /** Called with each answer. */
-  readonly onAnswer: (answer: GroupAnswer) => void;
-  /** Called when this host loses or regains contact with the group. @param reason undefined once contact is back */
-  readonly onUnreachable: (reason: string | undefined) => void;
+  readonly keys: {
+    /** Returns the keys that were used since the last call. */
+    takeUsed(): Iterable<KeyId>;
+    /** Subtracts from a key's quota at least what the store has. */
+    takeStored(keyId: KeyId, stored: number, now: EpochMs): void;
+  };
+  /** The clock of quotas, which follows the database's clock. */
+  readonly clock?: SteadyClock;
+  /** The threads that answer requests, each with its own clock. */
+  readonly serving?: { publish(change: "clock"): void };
+  readonly log?: EventLog;
   /** Milliseconds of a monotonic clock. */
   readonly elapsed?: () => number;
   readonly now?: () => EpochMs;
@@ -119,15 +128,15 @@ export class GroupExchange {
   }
 
   private takeUsed(elapsed: number): void {
-    const { counts, takeUsed } = this.options;
-    for (const keyId of takeUsed()) if (counts.use(keyId, this.lookedAt)) this.isUrgent = true;
+    const { counts, keys } = this.options;
+    for (const keyId of keys.takeUsed()) if (counts.use(keyId, this.lookedAt)) this.isUrgent = true;
     this.lookedAt = elapsed;
   }
 
   private async exchange(
     report: { readonly text: string; readonly urgent: string } | undefined,
   ): Promise<void> {
-    const { counts, source, onAnswer } = this.options;
+    const { counts, source } = this.options;
     try {
       const startedAt = this.elapsed();
       const answer = await source.exchange(counts.request(this.now(), startedAt), report?.text);
@@ -142,7 +151,7 @@ export class GroupExchange {
       this.failures = 0;
       this.reason = undefined;
       this.report(undefined);
-      onAnswer(answer);
+      this.apply(answer);
     } catch (error) {
       this.failures++;
       this.reason = messageOf(error);
@@ -150,11 +159,28 @@ export class GroupExchange {
     }
   }
 
+  /** Lets quotas follow the database's clock and what the group has used. */
+  private apply({ now, lowQuotas }: GroupAnswer): void {
+    const { keys, clock, serving } = this.options;
+    if (clock !== undefined) {
+      const offsetMs = clock.at(this.now()) + clock.offsetMs - now;
+      if (Math.abs(offsetMs - clock.offsetMs) > CLOCK_SLACK_MS) {
+        clock.offsetMs = offsetMs;
+        serving?.publish("clock");
+      }
+    }
+    for (const [keyId, used] of lowQuotas) keys.takeStored(keyId, used, now);
+  }
+
   /** @param reason undefined if this host is in contact with the group */
   private report(reason: string | undefined): void {
     const isUnreachable = reason !== undefined;
     if (isUnreachable === this.isUnreachable) return;
     this.isUnreachable = isUnreachable;
-    this.options.onUnreachable(reason);
+    if (!isUnreachable) this.options.log?.info("group-back");
+    else {
+      const effect = "this host uses only its own count for each key's rate";
+      this.options.log?.error("group-unreachable", { reason, effect });
+    }
   }
 }

@@ -7,6 +7,7 @@
 // towards that day. The time for which a machine was suspended looks like a jump, so the day on that machine may start
 // up to an hour late. A group of hosts follows the database's clock, see `offsetMs`.
 
+import type { EventLog } from "@inkling/contract";
 import type { EpochMs } from "@inkling/store/keys/key";
 
 /** Corrections of up to this many milliseconds apply at once. */
@@ -22,11 +23,8 @@ interface SteadyClockOptions {
   readonly aheadMs?: number;
   readonly now?: () => EpochMs;
   readonly elapsed?: () => number;
-  /**
-   * Called when the clock has jumped, when the jump is accepted, and when the clock has jumped back. `aheadMs` is 0 in
-   * the last two cases.
-   */
-  readonly onJump?: (aheadMs: number) => void;
+  /** Learns when the clock has jumped, when the jump is accepted, and when the clock has jumped back. */
+  readonly log?: EventLog;
 }
 
 export class SteadyClock {
@@ -36,16 +34,16 @@ export class SteadyClock {
   offsetMs = 0;
   private readonly now: () => EpochMs;
   private readonly elapsed: () => number;
-  private readonly onJump: (aheadMs: number) => void;
+  private readonly log: EventLog | undefined;
   private lastNow: EpochMs;
   private lastElapsed: number;
   private jumpedAt = 0;
 
-  constructor({ aheadMs = 0, now, elapsed, onJump }: SteadyClockOptions = {}) {
+  constructor({ aheadMs = 0, now, elapsed, log }: SteadyClockOptions = {}) {
     this.aheadMs = aheadMs;
     this.now = now ?? Date.now;
     this.elapsed = elapsed ?? (() => performance.now());
-    this.onJump = onJump ?? (() => {});
+    this.log = log;
     this.lastNow = this.now();
     this.lastElapsed = this.elapsed();
     this.jumpedAt = this.lastElapsed;
@@ -72,6 +70,12 @@ export class SteadyClock {
 
   private hold(aheadMs: number): void {
     this.aheadMs = aheadMs;
-    this.onJump(aheadMs);
+    if (aheadMs === 0) this.log?.info("clock-steady", { effect: "quotas and usage follow the clock again" });
+    else
+      this.log?.error("clock-jumped", {
+        seconds: Math.round(aheadMs / 1_000),
+        effect: "quotas and usage keep the date from before the jump, for at most an hour",
+        hint: "check the time synchronization of this host",
+      });
   }
 }

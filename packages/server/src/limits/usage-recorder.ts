@@ -9,7 +9,7 @@
 // (UsageTables.add), so each batch counts only once. A server that crashes loses the counts since the last successful flush,
 // which is less than a second of counts while the store is reachable.
 
-import { recordOf } from "@inkling/contract";
+import { type EventLog, recordOf } from "@inkling/contract";
 import { backoffMs, messageOf, Poller } from "@inkling/data";
 import { StoreError } from "@inkling/store/error";
 import { DAY_MS, dayOf, hourOf } from "@inkling/store/keys/day";
@@ -33,6 +33,16 @@ export interface UsageStore {
   readQuotas(day: string, keyIds?: readonly KeyId[]): Promise<Map<KeyId, number>>;
 }
 
+interface UsageCells {
+  /** Records the counts. Called at each flush, even while the store is unreachable, and before the state is read. */
+  collect(sink: UsageSink, now: EpochMs): void;
+  /**
+   * Called in a successful flush for each key that was used since the last one, with its lookups of today if it has a
+   * quota; at the first flush, for all keys with a quota and lookups today.
+   */
+  takeForeign(keyId: KeyId, usage: StoredUsage, now: EpochMs): void;
+}
+
 interface UsageRecorderOptions {
   readonly store: UsageStore;
   readonly now?: () => EpochMs;
@@ -41,18 +51,10 @@ interface UsageRecorderOptions {
   /** Identifies this host in the store. It remains the same after a restart. */
   readonly host?: string;
   readonly flushMs?: number;
-  /**
-   * Called at each flush, even while the store is unreachable, and before the state is read. It records the counts from
-   * the cells.
-   */
-  readonly collect?: (sink: UsageSink) => void;
-  /**
-   * Called in a successful flush for each key that was used since the last one, with its lookups of today if it has a
-   * quota; at the first flush, for all keys with a quota and lookups today.
-   */
-  readonly onStored?: (keyId: KeyId, usage: StoredUsage) => void;
-  /** Called after each flush, successful or not. */
-  readonly onFlush?: (state: UsageState) => void;
+  /** The cells in which threads count. Without them, quotas are not read from the store. */
+  readonly cells?: UsageCells;
+  /** Learns when usage waits because it cannot be stored, when it is stored again, and what is lost in the end. */
+  readonly log?: EventLog;
   /** Milliseconds on a monotonic clock. */
   readonly elapsed?: () => number;
 }
@@ -125,6 +127,8 @@ export class UsageRecorder {
   private failuresInRow = 0;
   private flushedAt: EpochMs | undefined;
   private lastError: unknown;
+  /** Was it logged that usage waits? */
+  private isReported = false;
 
   private queue: Promise<boolean> = Promise.resolve(true);
   private readonly flushes: Poller;
@@ -186,7 +190,7 @@ export class UsageRecorder {
     this.queue = this.queue
       .then(() => this.cycle())
       .then((isStored) => {
-        this.options.onFlush?.(this.state);
+        this.logChange();
         return isStored;
       });
     return this.queue;
@@ -196,12 +200,27 @@ export class UsageRecorder {
   async stop(): Promise<{ lost: number }> {
     await this.flushes.stop();
     await this.flush();
-    return { lost: this.state.pending };
+    const { pending: lost, lastError: why } = this.state;
+    if (lost > 0) this.options.log?.error("usage-lost", { lookups: lost, why });
+    return { lost };
+  }
+
+  private logChange(): void {
+    const { log } = this.options;
+    if (log === undefined) return;
+    const { failuresInRow, pending, lastError: reason } = this.state;
+    if (failuresInRow > 0 && pending > 0 && !this.isReported) {
+      log.error("usage-not-stored", { reason, lookups: pending });
+      this.isReported = true;
+    } else if (failuresInRow === 0 && this.isReported) {
+      log.info("usage-stored-again");
+      this.isReported = false;
+    }
   }
 
   /** The current state, including what the cells have counted so far. */
   get state(): UsageState {
-    this.options.collect?.(this);
+    this.options.cells?.collect(this, this.now());
     let pending = 0;
     for (const tallies of this.days.values()) {
       for (const tally of tallies.values()) pending += tally.sending + tally.waiting;
@@ -233,7 +252,7 @@ export class UsageRecorder {
 
   private async cycle(): Promise<boolean> {
     try {
-      this.options.collect?.(this);
+      this.options.cells?.collect(this, this.now());
       await this.send(); // a batch that failed before is sent first, unchanged
       this.makeBatch();
       await this.send();
@@ -294,8 +313,8 @@ export class UsageRecorder {
    * keys that were used on the other day are read as well.
    */
   private async readToday(): Promise<void> {
-    const { onStored } = this.options;
-    if (onStored === undefined) return;
+    const { cells } = this.options;
+    if (cells === undefined) return;
     const day = Math.floor(this.now() / DAY_MS);
     const isFirst = this.readDay === undefined;
     const keyIds = this.readDay === day ? this.used : new Set([...this.seen, ...this.used]);
@@ -316,7 +335,8 @@ export class UsageRecorder {
       this.seen.add(keyId);
       const stored = totals.get(keyId) ?? 0;
       const confirmed = this.today.get(keyId)?.confirmed ?? 0;
-      onStored(keyId, { now: day * DAY_MS, stored, foreign: Math.max(0, stored - confirmed) });
+      const usage = { now: day * DAY_MS, stored, foreign: Math.max(0, stored - confirmed) };
+      cells.takeForeign(keyId, usage, this.now());
     }
   }
 }

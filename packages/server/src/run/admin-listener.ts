@@ -16,8 +16,7 @@ import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import { METRICS_TYPE, metricsText } from "../telemetry/metrics.ts";
 import { MINUTE_MS, Traffic } from "../telemetry/traffic.ts";
 import type { HostReporter } from "./host-reporter.ts";
-import type { ServerOptions } from "./options.ts";
-import type { Services } from "./services.ts";
+import type { ServerOptions, Services } from "./options.ts";
 import type { Serving } from "./serving.ts";
 
 interface AdminListenerParts {

@@ -31,7 +31,7 @@ test("a cell goes to another key only when no thread uses it any more", () => {
   expect(keyring.cells.get("a")).toBeUndefined();
   expect(new Set([cell, ...["b", "c"].map(keyring.cells.get)]).size).toBe(3);
   const freed: string[] = [];
-  keys.onFree = (keyId) => freed.push(keyId);
+  keys.group = { drop: (keyId) => void freed.push(keyId) };
   keys.settle(1, NO_SINK, 0);
   expect(freed).toEqual([]);
   keys.settle(2, NO_SINK, 0);

@@ -5,6 +5,7 @@ import type { EpochMs, KeyId } from "@inkling/store/keys/key";
 import { idsOf, type KeyUpdate } from "@inkling/store/keys/key-table";
 import type { Keyring } from "@inkling/store/keys/keyring";
 import type { CellIndex, LimitCells } from "../limits/cells.ts";
+import type { GroupCounts } from "../limits/group-counts.ts";
 import { type StoredUsage, UsageCollector, type UsageSink } from "../limits/usage-collector.ts";
 
 export class AssignedCells {
@@ -17,8 +18,8 @@ export class AssignedCells {
   private next = 0;
   /** The cells of removed keys, which a thread may still use, and the change that removed them. */
   private readonly leaving = new Map<KeyId, { readonly cell: CellIndex; readonly change: number }>();
-  /** Called before a removed key's cell is reused. */
-  onFree: ((keyId: KeyId) => void) | undefined;
+  /** The counts of a group of hosts, which forget a removed key before its cell is reused. */
+  group: Pick<GroupCounts, "drop"> | undefined;
 
   constructor(cells: LimitCells, keyring: Keyring) {
     this.cells = cells;
@@ -59,7 +60,7 @@ export class AssignedCells {
       if (removedBy > change) continue;
       this.leaving.delete(keyId);
       this.collector.remove(cell, cells, sink, now);
-      this.onFree?.(keyId);
+      this.group?.drop(keyId);
       cells.clear(cell);
       this.free.push(cell);
     }

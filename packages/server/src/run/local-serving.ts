@@ -6,10 +6,10 @@ import type { Bodies } from "../limits/memory.ts";
 import { MxCounts } from "../mx/counts.ts";
 import { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
+import type { Services } from "./options.ts";
 import { CHANGES, type Change, type ServerOptions } from "./options.ts";
 import { ReleaseFollower, releaseMessage } from "./release-follower.ts";
 import { RequestServer } from "./request-server.ts";
-import type { Services } from "./services.ts";
 import type { Serving } from "./serving.ts";
 
 interface LocalParts {

@@ -11,9 +11,8 @@ import type { KeyMemory } from "@inkling/store/keys/key-table";
 import type { PublishedRuleset } from "@inkling/store/rulesets/record";
 import type { FromCollector, ToCollector } from "../decisions/collector.ts";
 import type { SharedCells } from "../limits/cells.ts";
-import type { Change, ServerOptions } from "./options.ts";
+import type { Change, ServerOptions, Services } from "./options.ts";
 import { type ReleaseMessage, releaseMessage } from "./release-follower.ts";
-import type { Services } from "./services.ts";
 
 /** What a worker needs to start. */
 export interface WorkerStart extends Pick<ServerOptions, "version"> {

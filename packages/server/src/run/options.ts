@@ -1,12 +1,26 @@
-// options.ts: defines a server's options, the interface of a running server, and the kinds of changes that its threads
-// must receive.
+// options.ts: defines a server's options, its services, the interface of a running server, and the kinds of changes that
+// its threads must receive.
 
 import type { ServerSettings } from "@inkling/contract";
 import type { HostReport } from "@inkling/data";
 import { type Prefix, parsePeerPrefix } from "@inkling/engine";
 import type { HostEntry } from "@inkling/store/audit";
+import type { Keyring } from "@inkling/store/keys/keyring";
+import type { LiveKeys } from "@inkling/store/keys/live-keys";
+import type { NoticeListener } from "@inkling/store/notices";
+import type { LiveOverrides } from "@inkling/store/overrides/live-overrides";
+import type { LiveRulesets } from "@inkling/store/rulesets/live-rulesets";
+import type { Store } from "@inkling/store/store";
 import type { DataActions } from "../admin/handler.ts";
+import type { DecisionRecorder } from "../decisions/recorder.ts";
+import type { LimitCells } from "../limits/cells.ts";
+import type { GroupExchange } from "../limits/group-exchange.ts";
+import type { SteadyClock } from "../limits/steady-clock.ts";
+import type { UsageRecorder } from "../limits/usage-recorder.ts";
+import type { Releases } from "../releases/releases.ts";
 import type { Log } from "../telemetry/log.ts";
+import type { AssignedCells } from "./assigned-cells.ts";
+import type { RevokedKeys } from "./revoked-keys.ts";
 
 /** The settings, and what the program that starts the server adds to them. */
 export interface ServerOptions extends ServerSettings {
@@ -59,6 +73,33 @@ export interface RunningServer {
    * usage. Safe to call twice.
    */
   stop(): Promise<void>;
+}
+
+/** What a server has before it opens its services. */
+export interface Foundation {
+  readonly log: Log;
+  readonly cells: LimitCells;
+  /** Learns of each change. Of changed keys, it learns just before they become active here. */
+  readonly serving: { publish(change: Change): void };
+}
+
+/** The state that the primary owns. */
+export interface Services extends Foundation {
+  readonly releases: Releases;
+  readonly store: Store;
+  readonly keyring: Keyring;
+  readonly keyLoader: LiveKeys;
+  readonly keys: AssignedCells;
+  readonly usage: UsageRecorder;
+  /** Decides the current day for quotas and usage. */
+  readonly clock: SteadyClock;
+  readonly decisions: DecisionRecorder;
+  readonly overrides: LiveOverrides;
+  readonly rulesets: LiveRulesets;
+  readonly revoked: RevokedKeys;
+  readonly notices: NoticeListener;
+  /** Undefined if the database cannot be shared by several hosts. */
+  readonly group: GroupExchange | undefined;
 }
 
 /** The kinds of changes that must reach the threads that answer requests. */

@@ -28,7 +28,7 @@ test.each([
     store: { readRevocations: async () => ({ last: 0, revocations: [] }) },
     keyring,
     log: { error: (event, fields) => void events.push([event, fields?.keys]) },
-    onChange: () => {},
+    serving: { publish: () => {} },
     checkMs: 600_000,
   });
   const activate = (tokens: readonly TokenRecord[]) => {

@@ -23,8 +23,7 @@ interface RevokedKeysOptions {
   readonly store: Pick<Store, "readRevocations">;
   readonly keyring: Pick<Keyring, "find" | "table" | "refused">;
   readonly log: Pick<Log, "error">;
-  /** Called when `keyring.refused` has changed because of the file. */
-  readonly onChange: () => void;
+  readonly serving: { publish(change: "keys"): void };
   readonly checkMs: number | undefined;
 }
 
@@ -96,7 +95,7 @@ export class RevokedKeys {
   }
 
   private async check(): Promise<void> {
-    const { file, keyring, log, onChange } = this.options;
+    const { file, keyring, log, serving } = this.options;
     const active: Revocation[] = [];
     this.attempt(() => {
       const { added, invalid } = file.read();
@@ -105,7 +104,7 @@ export class RevokedKeys {
     });
     if (active.length > 0) {
       this.apply();
-      onChange();
+      serving.publish("keys");
       void this.report(active);
     }
     if (this.isBehind) await this.review().catch(() => {}); // the key loader reports the state of the database

@@ -65,7 +65,7 @@ async function startPrimary(options: ServerOptions, closers: Closers): Promise<R
     import("./admin-listener.ts"),
     import("./webhooks.ts"),
   ]);
-  const services = await openServices(options, { log, cells, closers, serving });
+  const services = await openServices(options, { log, cells, serving }, closers);
   const adminProblems = new Map<string, number>(ADMIN_PROBLEM_CODES.map((code) => [code, 0]));
   const webhooks = startWebhooks(options, services, closers);
   const source = metricsSource(options, services, { serving, adminProblems, webhooks }, Date.now());

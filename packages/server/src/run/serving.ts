@@ -4,8 +4,7 @@
 import type { EpochMs } from "@inkling/store/keys/key";
 import { readiness, type StatusSource } from "../lookup/status.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
-import type { Change, ServerOptions } from "./options.ts";
-import type { Services } from "./services.ts";
+import type { Change, ServerOptions, Services } from "./options.ts";
 import { BYTES_PER_MB } from "./start-retention.ts";
 
 /** Numbers for metrics, added up over all threads that answer requests. */

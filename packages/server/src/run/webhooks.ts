@@ -1,12 +1,11 @@
 // webhooks.ts: sends a server's events to webhooks. This part runs in the primary, and no request waits for it.
 
-import type { EmailVerdict, WebhookEvent } from "@inkling/contract";
+import type { EmailVerdict } from "@inkling/contract";
 import { lookUpValues } from "../lookup/operator-lookup.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import { decidedDomains, WebhookEvents } from "../webhooks/events.ts";
 import { WebhookSender } from "../webhooks/sender.ts";
-import type { Closers, ServerOptions } from "./options.ts";
-import type { Services } from "./services.ts";
+import type { Closers, ServerOptions, Services } from "./options.ts";
 
 /**
  * Starts detecting events and sending deliveries. If several hosts share the database, each delivery is sent by only
@@ -18,7 +17,6 @@ export function startWebhooks(
   closers: Closers,
 ): MetricsSource["webhooks"] {
   const { log, store, releases, overrides } = services;
-  let dropped = 0;
   const events = new WebhookEvents({
     deliveries: store.deliveries,
     usage: store.usage,
@@ -26,13 +24,7 @@ export function startWebhooks(
     overrides,
     decisions: decidedDomains(store.decisions),
     lookUp: domainVerdicts(services),
-    onDropped: (type: WebhookEvent, all) => {
-      dropped += all.length;
-      for (const webhook of new Set(all.map((one) => one.webhook))) {
-        const some = all.filter((one) => one.webhook === webhook);
-        log.error("webhook-queue-full", { webhook, type, dropped: some.length });
-      }
-    },
+    log,
     now: Date.now,
     ...(options.checkMs !== undefined && { checkMs: options.checkMs }),
   });
@@ -52,7 +44,7 @@ export function startWebhooks(
   return {
     attempts: sender.attempts,
     get dropped() {
-      return dropped;
+      return events.dropped;
     },
     get queue() {
       return sender.queue;

@@ -16,8 +16,8 @@ import { MX_COUNTS_BYTES, MxCounts } from "../mx/counts.ts";
 import { COUNTS_BYTES, Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 import { changeMessage, type FromWorker, type KnownMemory, type ToWorker } from "./messages.ts";
+import type { Services } from "./options.ts";
 import { CHANGES, type Change, type ServerOptions } from "./options.ts";
-import type { Services } from "./services.ts";
 import type { Serving } from "./serving.ts";
 
 const WORKER_STATES = ["starting", "serving", "waiting"] as const;

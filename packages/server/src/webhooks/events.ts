@@ -7,7 +7,13 @@
 // the host that holds the watch checks quotas and verdicts, because hosts with different releases would contradict each
 // other.
 
-import { copyName, type EmailVerdict, type FactName, type WebhookEvent } from "@inkling/contract";
+import {
+  copyName,
+  type EmailVerdict,
+  type EventLog,
+  type FactName,
+  type WebhookEvent,
+} from "@inkling/contract";
 import type { NamedRelease } from "@inkling/data";
 import { type FeedReport, feedAgeSeconds, isInForce, type Overrides } from "@inkling/engine";
 import type { DecisionStore } from "@inkling/store/decisions";
@@ -63,8 +69,7 @@ interface WebhookEventsOptions {
    * domain.
    */
   readonly lookUp: (domains: readonly string[]) => Promise<readonly (EmailVerdict | undefined)[]>;
-  /** Called when deliveries were dropped because too many wait for their webhooks. */
-  readonly onDropped: (event: WebhookEvent, dropped: readonly Dropped[]) => void;
+  readonly log: Pick<EventLog, "error">;
   readonly now: () => EpochMs;
   /** Milliseconds between two checks. */
   readonly checkMs?: number;
@@ -85,6 +90,8 @@ export class WebhookEvents {
    * minutes.
    */
   comparing: Promise<void> | undefined;
+  /** Number of deliveries that were dropped since startup. */
+  dropped = 0;
   private readonly options: WebhookEventsOptions;
   private readonly holder = crypto.randomUUID();
   private checkedAt = Number.NEGATIVE_INFINITY;
@@ -165,8 +172,17 @@ export class WebhookEvents {
     const [events] = given;
     const { dropped } = await this.options.deliveries.queue(...given);
     const news = dropped.filter((one) => !this.missed.has(placeOf(one)));
-    if (news.length > 0) this.options.onDropped(events[0]!.message.type, news);
+    if (news.length > 0) this.reportDropped(events[0]!.message.type, news);
     return dropped;
+  }
+
+  /** Deliveries are dropped if too many wait for their webhook. */
+  private reportDropped(type: WebhookEvent, news: readonly Dropped[]): void {
+    this.dropped += news.length;
+    for (const webhook of new Set(news.map((one) => one.webhook))) {
+      const { length: dropped } = news.filter((one) => one.webhook === webhook);
+      this.options.log.error("webhook-queue-full", { webhook, type, dropped });
+    }
   }
 
   private startVerdicts(): void {

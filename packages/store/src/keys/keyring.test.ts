@@ -11,7 +11,7 @@ import { keyCopy, keyCopyText, readKeyCopy } from "./key-copy.ts";
 import { parseNewKey } from "./key-input.ts";
 import { KeyTable, type KeyUpdate, type TokenRecord } from "./key-table.ts";
 import { Keyring } from "./keyring.ts";
-import { type KeySource, type LiveKeysOptions, liveKeys } from "./live-keys.ts";
+import { type KeyEvent, type KeySource, type LiveKeysOptions, liveKeys } from "./live-keys.ts";
 import { hashToken } from "./token.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
@@ -72,6 +72,8 @@ async function setUp(store: FakeStore, options: Partial<LiveKeysOptions> = {}) {
   await loader.refresh();
   return { keyring, loader, clock };
 }
+
+const nameOf = (event: KeyEvent) => (event.type === "lost" ? event.error.name : undefined);
 
 /** Returns the id of the key that a token stands for, or the error code. */
 function answer(keyring: Keyring, token: string, now = NOW): string {
@@ -433,8 +435,7 @@ describe("keyring and its loader", () => {
         const changes: unknown[] = [];
         let adopted = 0;
         const { keyring, loader } = await setUp(store, {
-          beforeFirstLoad: async () => void adopted++,
-          onStoreChange: (error) => changes.push(error?.name),
+          host: { prepare: async () => void adopted++, report: (event) => changes.push(nameOf(event)) },
         });
         const known = store.tokens;
         store.tokens = new Map();
@@ -476,7 +477,7 @@ describe("keyring and its loader", () => {
       const store = new FakeStore();
       const token = store.add("key_a", { name: NAME_FROM_SETTINGS });
       let adopted = 0;
-      const { keyring, loader } = await setUp(store, { beforeFirstLoad: async () => void adopted++ });
+      const { keyring, loader } = await setUp(store, { host: { prepare: async () => void adopted++ } });
       store.tokens = new Map();
       store.stamp = "new";
       await loader.refresh();
@@ -491,7 +492,7 @@ describe("keyring and its loader", () => {
       const unused = store.add("key_b");
       const changes: (string | undefined)[] = [];
       const { keyring, loader } = await setUp(store, {
-        onStoreChange: (error) => changes.push(error?.message),
+        host: { report: (event) => changes.push(event.type === "lost" ? event.error.message : undefined) },
       });
       answer(keyring, used);
       store.isUnreachable = true;
@@ -520,10 +521,10 @@ describe("keyring and its loader", () => {
     test("what must come first is tried again until it succeeds, then never again", async () => {
       const store = new FakeStore();
       let tries = 0;
-      const beforeFirstLoad = async () => {
+      const prepare = async () => {
         if (++tries < 3) throw new Error("not yet");
       };
-      const { keyring, loader } = await setUp(store, { beforeFirstLoad });
+      const { keyring, loader } = await setUp(store, { host: { prepare } });
       expect(keyring.state).toMatchObject({ loaded: false, lastError: "not yet" });
       for (let i = 0; i < 4; i++) await loader.refresh();
       expect([tries, keyring.state.loaded]).toEqual([3, true]);
@@ -576,7 +577,7 @@ describe("keyring and its loader", () => {
       if (update.stamp === "2" && refusals++ < 2) throw new Error("no memory");
       keyring.replace(update);
     };
-    const { loader } = await setUp(store, { keyring, activate });
+    const { loader } = await setUp(store, { keyring, host: { activate } });
     store.tokens.clear();
     store.stamp = "2";
     await loader.refresh();

@@ -2,9 +2,10 @@
 //
 // If the store is unreachable, or unexpectedly empty, the keyring keeps its keys; see the keyring's `state`.
 
-import { isEmptyStamp, Live, type SnapshotFile, storeSource } from "@inkling/data";
+import { join } from "node:path";
+import { DATA_FOLDER, isEmptyStamp, Live, storeSource } from "@inkling/data";
 import type { EpochMs } from "./key.ts";
-import { holdsMadeKeys } from "./key-copy.ts";
+import { holdsMadeKeys, keyCopy } from "./key-copy.ts";
 import { KeyTable, type KeyUpdate } from "./key-table.ts";
 import type { Keyring } from "./keyring.ts";
 
@@ -25,31 +26,38 @@ export interface LiveKeysOptions {
   /** Milliseconds between two checks of the store. */
   readonly refreshMs?: number;
   /**
+   * Milliseconds for which the store may be unreachable before every key is refused; by default, there is no limit.
+   */
+  readonly maxStaleMs?: number | undefined;
+  /** The data folder, which has a copy of the keys; without it, there is no copy. */
+  readonly dataDir?: string;
+  readonly host?: Partial<KeyHost>;
+}
+
+export type KeyEvent =
+  /** The copy is active, because the store is unreachable or empty. */
+  | { readonly type: "from-copy"; readonly keys: number; readonly age_seconds: number }
+  /** The copy cannot be read or written. */
+  | { readonly type: "copy-failed"; readonly reason: string }
+  /** The store is unreachable or, with an EmptyDatabaseError, empty. */
+  | { readonly type: "lost"; readonly error: Error }
+  | { readonly type: "back" }
+  /** The keyring starts or stops to refuse every key. */
+  | { readonly type: "stale" | "fresh" };
+
+/** The server that uses the keys. */
+export interface KeyHost {
+  /**
    * Creates the key in INKLING_API_KEY. It runs before the first load until it succeeds, and again after the store was
    * found empty. It does not run while an empty store has replaced a store with keys, because the new key would hide
    * the loss.
    */
-  readonly beforeFirstLoad?: () => Promise<void>;
-  /**
-   * Milliseconds for which the store may be unreachable before every key is refused; by default, there is no limit.
-   */
-  readonly maxStaleMs?: number | undefined;
-  /** Called when the keyring starts or stops refusing every key. */
-  readonly onStale?: (isStale: boolean) => void;
-  /** The copy in the data folder. */
-  readonly copy?: SnapshotFile<KeyUpdate | undefined>;
-  /** Called when the copy becomes active because the store is unreachable or empty. */
-  readonly onCopy?: (keys: number, ageMs: number) => void;
+  prepare(): Promise<void>;
+  /** Writes down what the store has revoked, before newly loaded keys become active. */
+  review(): Promise<void>;
   /** Activates an update in the keyring; by default `keyring.replace`. If it throws, the check counts as failed. */
-  readonly activate?: (update: KeyUpdate) => void;
-  /** Called before newly loaded keys become active, to write down what the store has revoked. */
-  readonly review?: () => Promise<void>;
-  /**
-   * Called when the store becomes unreachable, is found empty (EmptyDatabaseError), or is available again (undefined).
-   */
-  readonly onStoreChange?: (error: Error | undefined) => void;
-  /** Called after each check of the store. */
-  readonly onChecked?: () => void;
+  activate(update: KeyUpdate): void;
+  report(event: KeyEvent): void;
 }
 
 export type LiveKeys = Live<KeyUpdate | undefined>;
@@ -59,8 +67,7 @@ const REFRESH_MS = 1_000;
 const RELOAD_MS = 600_000;
 
 export function liveKeys(options: LiveKeysOptions): LiveKeys {
-  const { store, keyring, copy, beforeFirstLoad, review, onCopy, onStale, onStoreChange } = options;
-  const { activate = (update) => keyring.replace(update) } = options;
+  const { store, keyring, dataDir, host = {}, now = Date.now } = options;
   let isPrepared = false;
   return new Live<KeyUpdate | undefined>({
     initial: undefined,
@@ -84,30 +91,42 @@ export function liveKeys(options: LiveKeysOptions): LiveKeys {
       },
       what: "a key",
       beforeLoad: async () => {
-        if (!isPrepared) await beforeFirstLoad?.();
+        if (!isPrepared) await host.prepare?.();
         isPrepared = true;
       },
     }),
     apply: async (update, { from, isOtherOrigin, ageMs }) => {
       if (update === undefined) return;
-      if (from === "source") await review?.();
-      activate(update);
-      if (from === "snapshot" && isOtherOrigin) onCopy?.(keyring.table.size, ageMs);
+      if (from === "source") await host.review?.();
+      if (host.activate === undefined) keyring.replace(update);
+      else host.activate(update);
+      if (from === "source" || !isOtherOrigin) return;
+      const age_seconds = Math.round(ageMs / 1_000);
+      host.report?.({ type: "from-copy", keys: keyring.table.size, age_seconds });
     },
     onChecked: (error, before) => {
-      if (error === undefined) keyring.recordCheck((options.now ?? Date.now)());
+      if (error === undefined) keyring.recordCheck(now());
       else keyring.recordFailure(error.message);
-      if (error?.name !== before?.name) onStoreChange?.(error);
-      options.onChecked?.();
+      if (error?.name !== before?.name)
+        host.report?.(error === undefined ? { type: "back" } : { type: "lost", error });
     },
     onStale: (isStale) => {
       keyring.stale = isStale;
-      onStale?.(isStale);
+      host.report?.({ type: isStale ? "stale" : "fresh" });
     },
     pollMs: options.refreshMs ?? REFRESH_MS,
     reloadMs: RELOAD_MS,
-    ...(copy !== undefined && { snapshot: copy }),
+    ...(dataDir !== undefined && {
+      snapshot: keyCopy(
+        {
+          path: join(dataDir, DATA_FOLDER.keys),
+          now,
+          onFailure: (reason) => host.report?.({ type: "copy-failed", reason }),
+        },
+        () => keyring.table,
+      ),
+    }),
     maxStaleMs: options.maxStaleMs,
-    ...(options.now !== undefined && { now: options.now }),
+    now,
   });
 }

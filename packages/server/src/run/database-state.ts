@@ -1,12 +1,10 @@
-// database-warnings.ts: what /readyz and the host's report say about the database while lookups are still answered.
+// database-state.ts: what /readyz and the host's report say about the database while lookups are still answered.
 
-import { EmptyDatabaseError, type Live } from "@inkling/data";
+import { EmptyDatabaseError, type Live, Poller } from "@inkling/data";
 import { StoreError } from "@inkling/store/error";
-import type { Keyring } from "@inkling/store/keys/keyring";
-import type { LiveKeys } from "@inkling/store/keys/live-keys";
-import type { LiveOverrides } from "@inkling/store/overrides/live-overrides";
-import { type LiveRulesets, RulesetRefused } from "@inkling/store/rulesets/live-rulesets";
-import type { Store } from "@inkling/store/store";
+import { RulesetRefused } from "@inkling/store/rulesets/live-rulesets";
+import type { UsageState } from "../limits/usage-recorder.ts";
+import type { ServerOptions, Services } from "./options.ts";
 import { REVOKED_HINT } from "./revoked-keys.ts";
 
 export const EMPTY_HINT =
@@ -15,21 +13,61 @@ export const EMPTY_HINT =
 export const RULESET_HINT =
   "upgrade this server, or publish a ruleset that it can read: `inkling rules rollback`";
 
+const CHECK_MS = 1_000;
 /** Maximum number of keys that a warning lists. */
 const MAX_LISTED = 5;
 
-interface WarningParts {
-  readonly store: Pick<Store, "isFileGone">;
-  readonly keyLoader: LiveKeys;
-  readonly overrides: LiveOverrides;
-  readonly rulesets: LiveRulesets;
-  readonly keyring: Pick<Keyring, "table" | "refused">;
-  /** The database can be read but not written. */
-  readonly isReadOnly: boolean;
+type Watched = Pick<
+  Services,
+  "store" | "keyring" | "keyLoader" | "overrides" | "rulesets" | "usage" | "serving"
+>;
+
+/** Checks once a second what the services know about the database, and hands it to the threads that answer. */
+export class DatabaseState {
+  private readonly services: Watched;
+  private readonly maxUnstoredSeconds: number;
+  private readonly checks: Poller;
+
+  constructor(
+    { maxUnstoredSeconds, checkMs = CHECK_MS }: Pick<ServerOptions, "maxUnstoredSeconds" | "checkMs">,
+    services: Watched,
+  ) {
+    this.services = services;
+    this.maxUnstoredSeconds = maxUnstoredSeconds;
+    this.checks = new Poller({ check: async () => this.update(), waitMs: () => checkMs });
+  }
+
+  start(): void {
+    this.update();
+    this.checks.schedule();
+  }
+
+  stop(): Promise<void> {
+    return this.checks.stop();
+  }
+
+  private update(): void {
+    const { keyring, serving, usage } = this.services;
+    const usageState = usage.state;
+    const warnings = databaseWarnings(this.services, usageState);
+    const unready = this.whyUnready(usageState);
+    if (unready === keyring.unready && Bun.deepEquals(keyring.warnings, warnings)) return;
+    keyring.unready = unready;
+    keyring.warnings = warnings;
+    serving.publish("keys");
+  }
+
+  private whyUnready({ oldestMs }: UsageState): string | undefined {
+    const { maxUnstoredSeconds } = this;
+    const isLate = maxUnstoredSeconds > 0 && oldestMs > maxUnstoredSeconds * 1_000;
+    return isLate ? `usage could not be stored for more than ${maxUnstoredSeconds} s` : undefined;
+  }
 }
 
-export function databaseWarnings(parts: WarningParts): string[] {
-  const { store, keyLoader, overrides, rulesets, keyring, isReadOnly } = parts;
+function databaseWarnings(
+  { store, keyLoader, overrides, rulesets, keyring }: Watched,
+  { isReadOnly }: UsageState,
+): string[] {
   const found: string[] = [];
   const { error } = keyLoader.state;
   if (store.isFileGone) {
