@@ -451,6 +451,7 @@ const READS = [
   "lookup email",
   "lookup geolocate",
   "lookup reputation",
+  "mcp", // what its tools change is an operation of the admin API
   "rules check",
   "rules diff",
   "rules init",

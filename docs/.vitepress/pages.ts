@@ -40,6 +40,7 @@ export const MENU: readonly Section[] = [
       ["Python client", "/python", "packages/python/README.md"],
       ["In process", "/local", "packages/local/README.md"],
       ["Auth hooks", "/auth-hooks", "docs/auth-hooks.md"],
+      ["Agents", "/agents", "docs/agents.md"],
       ["Reverse proxies", "/proxies", "docs/proxies.md"],
       ["MaxMind's clients", "/maxmind", "docs/maxmind.md"],
       ["API reference", "/reference", "openapi.json"],

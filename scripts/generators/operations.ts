@@ -1,12 +1,14 @@
-// operations.ts: generates the tables of requests in docs/api.md and docs/admin-api.md.
+// operations.ts: generates the tables of requests in docs/api.md and docs/admin-api.md, and of tools in docs/agents.md.
 
 import { OPERATIONS, type OperationRow } from "@inkling/contract";
+import { RESOURCES, roleOf } from "../../packages/operations/src/index.ts";
 import { ADMIN_ROUTES } from "../../packages/server/src/admin/routes.ts";
 import { type Generated, markdownTable } from "./generated.ts";
 
 export const operations = (): Generated[] => [
   { path: "docs/api.md", section: "operations", content: publicTable() },
   { path: "docs/admin-api.md", section: "operations", content: adminTable() },
+  { path: "docs/agents.md", section: "tools", content: toolTable() },
 ];
 
 const KEYS: Readonly<Record<OperationRow["access"], string>> = {
@@ -32,4 +34,14 @@ function adminTable(): string {
     row.docs,
   ]);
   return markdownTable(["request", "role", "answer"], rows);
+}
+
+function toolTable(): string {
+  const all = RESOURCES.flatMap(({ operations }) => Object.entries(operations));
+  const rows = all.map(([id, operation]) => [
+    `\`${id}\``,
+    `\`${roleOf(operation)}\``,
+    operation.needsServer ? `${operation.summary} (only over HTTP)` : operation.summary,
+  ]);
+  return markdownTable(["tool", "role", "what it does"], rows);
 }

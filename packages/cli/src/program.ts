@@ -46,6 +46,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   overrides: async () => (await import("./commands/overrides.ts")).addOverrides,
   webhooks: async () => (await import("./commands/webhooks.ts")).addWebhooks,
   audit: async () => (await import("./commands/audit.ts")).addAudit,
+  mcp: async () => (await import("./commands/mcp.ts")).addMcp,
   enrich: async () => (await import("./commands/enrich.ts")).addEnrich,
   export: async () => (await import("./commands/export.ts")).addExport,
   backup: async () => (await import("./commands/backup.ts")).addBackup,

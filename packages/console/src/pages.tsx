@@ -85,6 +85,7 @@ const AUDIT_SOURCES: Readonly<Record<NonNullable<AuditEntry["source"]>, string>>
   api: "admin API",
   console: "console",
   cli: "command line",
+  mcp: "agent (MCP)",
   file: "settings",
 };
 

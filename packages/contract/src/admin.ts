@@ -2,6 +2,8 @@
 // audit trail.
 
 export const ADMIN_PATH = "/admin/v1/";
+/** Where agents call operations as tools of the Model Context Protocol. */
+export const MCP_PATH = `${ADMIN_PATH}mcp`;
 /** Maximum size of a request body, unless the operation sets a larger limit. */
 export const MAX_BODY_BYTES = 16 * 1024;
 /** Large enough for a 256 KiB ruleset as JSON. */

@@ -3,7 +3,7 @@
 // An operator's decisions are neither stored nor counted, and they appear neither in the log nor in the audit trail.
 // `inkling assess` is written by hand: it needs neither server nor database.
 
-import { ACTIONS, DECISION, MAX_RULESET_BYTES } from "@inkling/contract";
+import { ACTIONS, DECISION, DECISION_INPUT, keysOf, MAX_RULESET_BYTES } from "@inkling/contract";
 import { z } from "zod";
 import { schemaOf } from "./answer-schemas.ts";
 import { operation, type Resource, text } from "./operation.ts";
@@ -43,14 +43,17 @@ export const ASSESS = {
       docs: "assesses `visitor` with the newest ruleset, or with the draft in `text`",
       role: "read",
       problems: ["DATA_NOT_LOADED", "RULESET_INVALID"],
+      needsNoDatabase: true,
       maxBodyBytes: MAX_RULESET_BYTES,
       input: {
-        visitor: z.unknown().meta({ description: "The visitor, as in `POST /v1/assess`" }),
+        visitor: z.unknown().meta({
+          description: `The visitor, as in \`POST /v1/assess\`: an object with ${keysOf(DECISION_INPUT.members).join(", ")}`,
+        }),
         text: rulesetText.optional().meta({ description: "Use this ruleset instead of the newest one" }),
       },
       output: assessed,
-      run: async ({ server }, { visitor, text }) =>
-        (await running(server).assess(visitor, text)) as z.output<typeof assessed>,
+      run: async ({ lookups }, { visitor, text }) =>
+        (await running(lookups).assess(visitor, text)) as z.output<typeof assessed>,
     }),
   },
 } as const satisfies Resource;

@@ -12,6 +12,16 @@ import type { Minute } from "@inkling/store/traffic-counts";
 import { z } from "zod";
 import type { FeedStatus, Status } from "./answer-schemas.ts";
 
+/** Looks up and assesses with the release and the overrides in use. */
+export interface Lookups {
+  /** @throws AdminProblem */
+  lookUp(values: readonly string[], parts: number): Promise<object>;
+  /** Looks a value up in every kept release. @throws AdminProblem */
+  lookUpHistory(value: string): Promise<object>;
+  /** @param draft a ruleset to use instead of the newest one. @throws AdminProblem */
+  assess(visitor: unknown, draft: string | undefined): Promise<object>;
+}
+
 /** What only a running server has and can do. */
 export interface RunningServer {
   report(): HostReport;
@@ -24,12 +34,6 @@ export interface RunningServer {
   /** The last 24 hours, oldest minute first. */
   readonly minutes: readonly Minute[];
   setLogLevel(level: LogLevel, author: string): void;
-  /** @throws AdminProblem */
-  lookUp(values: readonly string[], parts: number): Promise<object>;
-  /** Looks a value up in every kept release. @throws AdminProblem */
-  lookUpHistory(value: string): Promise<object>;
-  /** @param draft a ruleset to use instead of the newest one. @throws AdminProblem */
-  assess(visitor: unknown, draft: string | undefined): Promise<object>;
 }
 
 /** Facts about a feed that only the compiler's table has. */
@@ -128,6 +132,8 @@ export interface OperationContext {
   readonly inSteps: <T>(steps: Steps<T>) => Promise<T>;
   /** Undefined on the command line. */
   readonly server: RunningServer | undefined;
+  /** Undefined in commands, which look up without an operation. */
+  readonly lookups: Lookups | undefined;
   readonly dataDir: string;
   /** Reads a whole release. @throws ReleaseError if the release is not sound */
   readonly verify: Verify;

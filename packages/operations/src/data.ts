@@ -82,6 +82,7 @@ export const DATA = {
       route: "GET data",
       summary: "The release in use and the build state",
       docs: "release in use, missing answers, pin and build state. If the latest build failed, `failed_build` has its time and reason",
+      needsServer: true,
       input: {},
       output: overview,
       run: async ({ server, dataDir, updates }) => {
@@ -101,7 +102,7 @@ export const DATA = {
       input: {},
       output: releases,
       run: async ({ server, dataDir }) => {
-        const { release } = running(server);
+        const release = server === undefined ? currentName(dataDir) : server.release;
         const pinned = pinnedName(dataDir);
         const rows = keptManifests(dataDir).map(({ name, manifest }, i, all) => ({
           name,
@@ -145,6 +146,7 @@ they do not belong to a release. To list the networks or domains, export both re
       summary: "The build state",
       docs: "update state: requested, running, result of the last build",
       problems: ["ACTION_REFUSED"],
+      needsServer: true,
       input: {},
       output: updateState,
       run: async (context) => building(context.updates).state,
@@ -159,6 +161,7 @@ they do not belong to a release. To list the networks or domains, export both re
       audits: ["data-update-asked"],
       problems: ["ACTION_REFUSED"],
       needsNoDatabase: true,
+      needsServer: true,
       input: {},
       output: updateState,
       run: async (context) => {
@@ -179,6 +182,7 @@ they do not belong to a release. To list the networks or domains, export both re
       audits: ["data-accepted"],
       problems: ["COPY_CONFLICT", "ACTION_REFUSED"],
       needsNoDatabase: true,
+      needsServer: true,
       input: {
         copies: z
           .array(

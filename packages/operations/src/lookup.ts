@@ -127,6 +127,7 @@ export const LOOKUP = {
       docs: 'looks up `{"values":[…]}`, up to 100 addresses, networks, AS numbers, domains and email addresses. Returns the API\'s answers with evidence, for a network or an AS the share of each flag and country, and the overrides that apply. For a single network or AS, the answer also lists feeds and owners. `parts` is the number of network parts to list: 100 by default, at most 10,000',
       role: "read",
       problems: ["DATA_NOT_LOADED"],
+      needsNoDatabase: true,
       input: {
         values: z.array(value).min(1).max(100),
         parts: z.int().min(1).max(MAX_PARTS).default(MAX_PREFIXES).meta({
@@ -134,8 +135,8 @@ export const LOOKUP = {
         }),
       },
       output: lookup,
-      run: async ({ server }, { values, parts }) =>
-        (await running(server).lookUp(values, parts)) as z.output<typeof lookup>,
+      run: async ({ lookups }, { values, parts }) =>
+        (await running(lookups).lookUp(values, parts)) as z.output<typeof lookup>,
     }),
     look_up_history: operation({
       route: "POST lookup/history",
@@ -143,10 +144,11 @@ export const LOOKUP = {
       docs: 'looks up `{"value":"…"}` in every kept release, newest first, without overrides, to show when an answer changed',
       role: "read",
       problems: ["DATA_NOT_LOADED"],
+      needsNoDatabase: true,
       input: { value },
       output: history,
-      run: async ({ server }, { value }) =>
-        (await running(server).lookUpHistory(value)) as z.output<typeof history>,
+      run: async ({ lookups }, { value }) =>
+        (await running(lookups).lookUpHistory(value)) as z.output<typeof history>,
     }),
   },
 } as const satisfies Resource;

@@ -67,6 +67,8 @@ export interface Operation<
   readonly refreshes?: "keys" | "overrides" | "rulesets";
   /** True if it uses the database for its audit entry, or not at all. */
   readonly needsNoDatabase?: boolean;
+  /** True if only a running server can do it. */
+  readonly needsServer?: boolean;
   /** Members of the path, and of the query (GET, DELETE) or the body (POST, PATCH). */
   readonly input: I;
   readonly output: O;
@@ -77,6 +79,10 @@ export interface Operation<
 }
 
 type Constant<T> = T extends object ? { readonly [Name in keyof T]: Constant<T[Name]> } : T;
+
+/** Returns the role that an operation needs. */
+export const roleOf = ({ role, route }: AnyOperation): AdminRole =>
+  role ?? (route.startsWith("GET ") ? "read" : "admin");
 
 /** Infers the types of a row. */
 export const operation = <

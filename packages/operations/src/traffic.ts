@@ -91,6 +91,7 @@ export const TRAFFIC = {
       route: "POST log-level",
       summary: "Set the log level of this server until it restarts",
       docs: 'sets the log level of this server until it restarts: `{"level":"access"}`. The answers of lookups do not change, so the audit trail has no entry; the log has `log-level-changed`',
+      needsServer: true,
       input: level,
       output: z.strictObject(level).meta({ id: "LogLevel" }),
       run: async ({ server, by }, { level }) => {

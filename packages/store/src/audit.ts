@@ -11,7 +11,7 @@ import { visibleText } from "./text/visible-text.ts";
 import type { UnreadableRows } from "./unreadable.ts";
 
 /** How a change was made. `file` stands for settings that a server read from files, environment variables and flags. */
-export const AUDIT_SOURCES = ["api", "console", "cli", "file"] as const;
+export const AUDIT_SOURCES = ["api", "console", "cli", "mcp", "file"] as const;
 export type AuditSource = (typeof AUDIT_SOURCES)[number];
 
 /** Who makes a change, and how. */

@@ -13,6 +13,7 @@ import {
   ALL_ROWS,
   AUTHOR,
   addResource,
+  authorOf,
   contextOf,
   type Refuse,
   runOperation,
@@ -84,7 +85,7 @@ Examples:
   addAction(command, context, SETTINGS, async ({ settings, flags }, given: unknown) => {
     const words = given as readonly string[]; // commander passes `<override...>` as a list
     const removed = await withExistingStore(settings, async (store) => {
-      const here = contextOf(context, settings, store, flags.author);
+      const here = contextOf(context, settings, store, authorOf(flags));
       const { overrides } = await ROWS.list_overrides.run(here, { ended: true, limit: ALL_ROWS });
       const ids = new Set(words.flatMap((word) => idsOf(overrides, word, flags.flag)));
       const all: Override[] = [];

@@ -19,7 +19,7 @@ import {
   type Updates,
 } from "@inkling/operations";
 import { finish } from "@inkling/server/turns";
-import { type Store, StoreError } from "@inkling/store";
+import { type Author, type Store, StoreError } from "@inkling/store";
 import { type Command, Option } from "commander";
 import { z } from "zod";
 import { cliAuthor } from "../config/user.ts";
@@ -145,7 +145,7 @@ function addOperation(
     const isFirst = creates && warnOfNewDatabase(settings, context.terminal);
     try {
       const run = (store?: Store) =>
-        runAll(operation, contextOf(context, settings, store, given.author), input);
+        runAll(operation, contextOf(context, settings, store, authorOf(given)), input);
       const output = operation.needsNoDatabase
         ? await run()
         : await (creates ? withStore : withExistingStore)(settings, run);
@@ -178,7 +178,7 @@ export const runOperation = <One extends AnyOperation>(
 ): Promise<Output<One>> => {
   const run = (store?: Store) =>
     operation
-      .run(contextOf(context, settings, store, flags.author, updates), input)
+      .run(contextOf(context, settings, store, authorOf(flags), updates), input)
       .catch((error: unknown) => {
         throw explain(error, resource, (input as { readonly id?: unknown }).id, refuse);
       });
@@ -229,12 +229,15 @@ function listOf(output: unknown): readonly unknown[] | undefined {
   return others.length === 0 && Array.isArray(list) ? list : undefined;
 }
 
+/** Returns the author that a command's flags name; by default this user. */
+export const authorOf = ({ author }: Flags): Author => cliAuthor(author || undefined);
+
 /** @param store undefined for an operation that uses only the data folder */
 export const contextOf = (
   { version, terminal, stopper }: Context,
   settings: Settings,
   store: Store | undefined,
-  author: string | undefined,
+  by: Author,
   updates?: Updates,
 ): OperationContext => ({
   settings,
@@ -251,14 +254,15 @@ export const contextOf = (
   updates,
   audited: (entry, change) => {
     if (updates === undefined) warnOfNewDatabase(settings, terminal); // a build matters to any server on the folder
-    return auditedBy(settings, { ...cliAuthor(author || undefined), ...entry }, change);
+    return auditedBy(settings, { ...by, ...entry }, change);
   },
   inSteps: async (steps) => finish(steps),
-  by: cliAuthor(author || undefined),
+  by,
   now: Date.now,
   elapsed: () => performance.now(),
   token: undefined,
   server: undefined,
+  lookups: undefined,
   checkSparingly: async (check) => check(),
   decisions: {
     label: async (...label) =>

@@ -10,9 +10,10 @@
 // second. A client may repeat any write after a timeout: writes are idempotent, either by their content or by
 // `Idempotency-Key`.
 
-import { type AdminRole, hasRole, MAX_BODY_BYTES } from "@inkling/contract";
+import { type AdminRole, hasRole, MAX_BODY_BYTES, MCP_PATH } from "@inkling/contract";
 import { EmptyDatabaseError } from "@inkling/data";
 import type { Noun } from "@inkling/operations";
+import type { ValidAdminToken } from "@inkling/store/admin-token";
 import { StoreError } from "@inkling/store/error";
 import { ADMIN_TOKEN_NAME } from "@inkling/store/keys/admin-token";
 import { AdminProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
@@ -77,7 +78,7 @@ export class AdminApp {
     const end = pathEnd(target);
     const route = this.router.find(target.slice(0, end));
     const asked: Asked = {};
-    const response = await this.answer(request, route, target, end, asked).catch((error: unknown) =>
+    const response = await this.answer(request, route, target, end, asked, id).catch((error: unknown) =>
       this.refuse(request, error, id),
     );
     response.headers.set("Cache-Control", "no-store");
@@ -88,7 +89,7 @@ export class AdminApp {
     const { author } = asked;
     const about = {
       method,
-      route: route?.path.text ?? "none",
+      route: route?.path.text ?? (target === MCP_PATH ? MCP_PATH : "none"),
       status,
       author,
       request_id: id,
@@ -104,11 +105,13 @@ export class AdminApp {
     target: string,
     end: number,
     asked: Asked,
+    id: string,
   ): Promise<Response> {
     const { context } = this;
     const operation = route?.operations.get(request.method === "HEAD" ? "GET" : request.method);
     const { token, session } = operation?.row.isOpen ? NOBODY : await admit(request, context);
     asked.author = token?.name ?? session?.author;
+    if (target === MCP_PATH && token !== undefined) return this.answerAgent(request, token, asked, id);
     if (route === undefined) throw new AdminProblem("PATH_NOT_FOUND");
     if (operation === undefined) throw methodProblem(route);
     const { row, handler } = operation;
@@ -140,7 +143,51 @@ export class AdminApp {
     return send(request, status, "application/json", JSON.stringify(document), headers);
   }
 
+  /** Answers an agent, which calls operations as tools. The token's role decides which ones. */
+  private async answerAgent(
+    request: Request,
+    token: ValidAdminToken,
+    asked: Asked,
+    requestId: string,
+  ): Promise<Response> {
+    const { context } = this;
+    const { answerTools, MAX_MESSAGE_BYTES, problemLines } = await import("./mcp.ts");
+    const author = readAuthor(request, token, undefined);
+    asked.author = author;
+    const { method, url, headers, signal } = request;
+    const body =
+      method === "POST" ? await readBytes(context.bodies, request, token.hash, MAX_MESSAGE_BYTES) : undefined;
+    return answerTools(new Request(url, { method, headers, signal, ...(body && { body }) }), {
+      version: context.status.version,
+      role: token.role,
+      isServer: true,
+      run: async (id, operation, input) => {
+        if (!operation.route.startsWith("GET ")) requireDatabase(context);
+        const { handler } = ADMIN_ROUTES.get(id)!; // every operation has a route
+        const by = { author, source: "mcp" } as const;
+        const call = {
+          request,
+          query: input,
+          body: undefined,
+          id: String(input.id),
+          by,
+          token,
+          session: undefined,
+        };
+        return (await handler.run(context, call)).document;
+      },
+      explain: (error) => problemLines(this.problemFor(error, requestId)),
+    });
+  }
+
   private refuse(request: Request, error: unknown, requestId: string): Response {
+    const problem = this.problemFor(error, requestId);
+    const { status, headers } = problem;
+    return send(request, status, PROBLEM_TYPE, problemBody(problem, requestId), headers);
+  }
+
+  /** Counts and logs a failure. */
+  private problemFor(error: unknown, requestId: string): AdminProblem {
     const { log, onProblem } = this.context;
     const problem = problemOf(error);
     onProblem(problem.code);
@@ -150,8 +197,7 @@ export class AdminApp {
       const { message, hint } = cause;
       log.error("admin-database-failed", { reason: message, hint, request_id: requestId });
     }
-    const { status, headers } = problem;
-    return send(request, status, PROBLEM_TYPE, problemBody(problem, requestId), headers);
+    return problem;
   }
 }
 

@@ -8,8 +8,17 @@ import { assessVisitor, type Caller, lookUpInReleases, lookUpValues } from "../l
 import { TooManyWaiting, Turns } from "../sharing/turns.ts";
 import type { AdminContext, Call } from "./handler.ts";
 
+/** What lookups read. `inkling mcp` has it without a server. */
+export type LookupSource = Pick<AdminContext, "now"> & {
+  readonly overrides: Pick<AdminContext["overrides"], "current">;
+  readonly rulesets: Pick<AdminContext["rulesets"], "current">;
+  readonly releases: Pick<AdminContext["releases"], "current" | "open">;
+  readonly status: { readonly releases: Pick<AdminContext["status"]["releases"], "feeds"> };
+  readonly settings: Pick<AdminContext["settings"], "dataDir">;
+};
+
 export async function lookUp(
-  { releases, status, overrides, now }: AdminContext,
+  { releases, status, overrides, now }: LookupSource,
   values: readonly string[],
   parts: number,
   caller: Caller,
@@ -37,7 +46,7 @@ export function orRateLimited<T>(work: Promise<T>): Promise<T> {
 }
 
 /** Opens the release in use. @throws AdminProblem DATA_NOT_LOADED */
-export function openCurrent(releases: AdminContext["releases"]): LoadedRelease {
+export function openCurrent(releases: LookupSource["releases"]): LoadedRelease {
   try {
     const release = releases.open();
     if (release !== undefined) return release;
@@ -50,7 +59,7 @@ export function openCurrent(releases: AdminContext["releases"]): LoadedRelease {
 
 /** Looks the value up in every kept release. */
 export async function lookUpHistory(
-  { settings: { dataDir }, releases, now }: AdminContext,
+  { settings: { dataDir }, releases, now }: LookupSource,
   value: string,
   caller: Caller,
 ): Promise<object> {
@@ -90,7 +99,7 @@ export function checkSparingly<T>({ owner, signal }: Caller, check: () => T): Pr
 }
 
 export async function assessForOperator(
-  { releases, overrides, rulesets, now }: AdminContext,
+  { releases, overrides, rulesets, now }: LookupSource,
   visitor: unknown,
   draft: string | undefined,
   caller: Caller,

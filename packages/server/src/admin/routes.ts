@@ -8,6 +8,7 @@ import {
   RESOURCES,
   type Resource,
   type RunningServer,
+  roleOf,
 } from "@inkling/operations";
 import { withEntry } from "@inkling/store/audit";
 import { z } from "zod";
@@ -37,7 +38,7 @@ function rowOf(operation: AnyOperation, tag: Resource["tag"], noun: Resource["no
     tag,
     summary,
     docs,
-    role: operation.role ?? (method === "GET" ? "read" : "admin"),
+    role: roleOf(operation),
     audits,
     status,
     isIdempotent,
@@ -92,7 +93,12 @@ function operationContext(context: AdminContext, call: Call): OperationContext {
     verify,
     feeds: async () => actions?.feeds,
     updates: actions?.updates,
-    server: runningServer(context, call),
+    server: runningServer(context),
+    lookups: {
+      lookUp: (values, parts) => lookUp(context, values, parts, caller),
+      lookUpHistory: (value) => lookUpHistory(context, value, caller),
+      assess: (visitor, draft) => assessForOperator(context, visitor, draft, caller),
+    },
     by,
     token,
     audited: (entry, change) => withEntry(store.overrides, { ...by, ...entry }, change),
@@ -102,9 +108,8 @@ function operationContext(context: AdminContext, call: Call): OperationContext {
   };
 }
 
-function runningServer(context: AdminContext, call: Call): RunningServer {
+function runningServer(context: AdminContext): RunningServer {
   const { report, traffic, log, serving, status, releases, now } = context;
-  const caller = callerOf(call);
   return {
     report,
     status: () => statusDocument(status, now()),
@@ -116,9 +121,6 @@ function runningServer(context: AdminContext, call: Call): RunningServer {
       serving.publish("log-level");
       log.record("log-level-changed", { to: level, author });
     },
-    lookUp: (values, parts) => lookUp(context, values, parts, caller),
-    lookUpHistory: (value) => lookUpHistory(context, value, caller),
-    assess: (visitor, draft) => assessForOperator(context, visitor, draft, caller),
   };
 }
 
