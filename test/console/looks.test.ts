@@ -89,10 +89,22 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
   });
   afterAll(() => page.context().close());
 
-  test("login, examples", async () => {
+  test("login, start, examples", async () => {
     await page.getByLabel("Admin token").waitFor();
     await look("login");
     await tabs.logIn(page);
+    await page.route("**/admin/v1/data", async (route) => {
+      await route.fulfill({ json: { ...(await (await route.fetch()).json()), ...TROUBLE } });
+    });
+    await answer(page, "data/feeds", { feeds: TROUBLED_FEEDS, unused: UNUSED_FEEDS });
+    await answer(page, "hosts", HOSTS);
+    await answer(page, "traffic**", HOUR);
+    await page.reload();
+    await page.getByText("What needs you").waitFor();
+    await page.locator(".chart").waitFor();
+    await look("start");
+    await page.unrouteAll();
+    await go("lookup");
     await page.getByText("Examples").waitFor();
     await look("examples");
   });
@@ -356,6 +368,7 @@ describe("without data", () => {
   afterAll(() => empty?.stop());
 
   const EMPTY: readonly [name: string, hash: string, text: string][] = [
+    ["start", "start", "Lookups return 503 until there is a release. Start an update."],
     ["assess", "assess", "Nothing is stored, logged or counted."],
     ["rules", "rules", "No ruleset yet, so the score decides."],
     ["decisions", "decisions", "This server does not store decisions"],

@@ -868,7 +868,7 @@ describe("keys", () => {
     await page.getByRole("heading", { name: "checkout" }).waitFor();
     expect(await textOf(page)).not.toContain(key);
     expect(await page.getByLabel("Quota").inputValue()).toBe("1000");
-    await page.getByLabel("Rate").fill("7");
+    await page.getByLabel("Rate", { exact: true }).fill("7");
     await button("Save").click();
     await waitForMessage(page, "Saved.");
     await page.getByLabel("Email").uncheck();
@@ -926,7 +926,7 @@ describe("keys", () => {
     const { id } = await admin("keys", { name: "till", expires_at: "2099-07-01" });
     await go(`keys/${id}`);
     expect(await page.getByLabel("Expires").inputValue()).toBe("2099-07-01");
-    await page.getByLabel("Rate").fill("7");
+    await page.getByLabel("Rate", { exact: true }).fill("7");
     await button("Save").click();
     await until(async () => (await admin(`keys/${id}`)).rate === 7); // "Saved." may still be an earlier test's
     expect(await admin(`keys/${id}`)).toMatchObject({ expires_at: "2099-07-01T00:00:00.000Z" });
@@ -1256,7 +1256,8 @@ describe("frame", () => {
     await page.reload();
     await page.getByRole("table").first().waitFor();
     const titles = await page.getByRole("navigation").getByRole("link").allTextContents();
-    for (const name of ["Skip to content", ...titles.slice(0, titles.indexOf("Keys") + 1)]) {
+    await button("Log out").focus();
+    for (const name of titles.slice(0, titles.indexOf("Keys") + 1)) {
       await page.keyboard.press("Tab");
       expect(await focusedText(page)).toBe(name);
     }
@@ -1265,6 +1266,21 @@ describe("frame", () => {
     expect(await page.title()).toBe("Keys: Inkling console");
     await go("lookup");
     await page.locator("textarea:focus").waitFor();
+    await page.keyboard.type("81.2.69.142");
+    await page.keyboard.press("Enter");
+    await page.getByText("81.2.69.142: ").waitFor();
+    await go("data");
+    const feeds = page.getByRole("table").first().locator("tbody tr");
+    await feeds.first().waitFor();
+    for (const [key, row] of [
+      ["j", 0],
+      ["j", 1],
+      ["k", 0],
+    ] as const) {
+      await page.keyboard.press(key);
+      expect(await feeds.nth(row).locator(":focus").count()).toBe(1);
+    }
+    await page.keyboard.press("/");
     await page.keyboard.type("81.2.69.142");
     await page.keyboard.press("Enter");
     await page.getByText("81.2.69.142: ").waitFor();

@@ -1,14 +1,15 @@
 // frame.tsx: shows the header, the navigation, the current page, and the notices that licences require.
 
+import { sum } from "d3-array";
 import type { RefObject } from "preact";
-import { useContext, useEffect, useRef, useState } from "preact/hooks";
-import { call } from "./api.ts";
+import { useCallback, useContext, useEffect, useRef, useState } from "preact/hooks";
 import { Button, Card, Linked, RelativeTime } from "./components/basics.tsx";
 import { ThemeChoice } from "./components/theme-choice.tsx";
 import { formatDuration } from "./format.ts";
-import { type Loading, useLoad, useRoute } from "./hooks.ts";
-import { PAGES } from "./pages.tsx";
+import { type Loading, TitleContext, useLoad, useRoute, useWindowEvent } from "./hooks.ts";
+import { GROUPS, PAGES } from "./pages.tsx";
 import { SessionContext } from "./session.ts";
+import { type Concern, loadStatus, type Status } from "./status.tsx";
 
 const NOT_FOUND = {
   id: "not-found",
@@ -35,16 +36,6 @@ const NOT_FOUND = {
  */
 const REFRESH_MS = 30_000;
 
-async function loadStatus(signal: AbortSignal) {
-  const [overview, { feeds }] = await Promise.all([
-    call("GET data", {}, signal),
-    call("GET data/feeds", {}, signal),
-  ]);
-  const used = feeds.filter(({ state }) => state === "loaded");
-  return { overview, notices: [...new Set(used.flatMap(({ attribution }) => attribution ?? []))] };
-}
-type Status = Awaited<ReturnType<typeof loadStatus>>;
-
 export function Frame({ logOut }: { logOut: () => void }) {
   const { page, rest } = useRoute();
   const { id, title, Page } = PAGES.find((row) => row.id === page) ?? NOT_FOUND;
@@ -52,8 +43,13 @@ export function Frame({ logOut }: { logOut: () => void }) {
   const main = useRef<HTMLElement>(null);
   const [menuAt, setMenuAt] = useState<string>();
   const isMenuOpen = menuAt === location.hash; // opening another page closes it
+  const [named, setNamed] = useState<{ readonly at: string; readonly name: string }>();
+  const heading = named?.at === location.hash ? named.name : title;
+  const setTitle = useCallback((name: string) => setNamed({ at: location.hash, name }), []);
+  const concerns = status.data?.concerns ?? [];
   useKeptFocus(main);
-  usePageChange(`${id}/${rest.startsWith("?") ? "" : rest}`, title, main);
+  useKeys(main);
+  usePageChange(`${id}/${rest.startsWith("?") ? "" : rest}`, heading, main);
   return (
     <>
       {/* A button, not a link to "#main", because the part after "#" names the page. */}
@@ -64,6 +60,7 @@ export function Frame({ logOut }: { logOut: () => void }) {
         <p class="brand">
           Inkling <ReleaseStatus from={status} />
         </p>
+        <Search />
         <button
           type="button"
           class="quiet menu"
@@ -71,31 +68,83 @@ export function Frame({ logOut }: { logOut: () => void }) {
           aria-controls="pages"
           onClick={() => setMenuAt(isMenuOpen ? undefined : location.hash)}
         >
-          Menu
+          Menu <Count of={concerns} />
         </button>
-        <nav id="pages" aria-label="Pages" class={isMenuOpen ? "open" : ""}>
-          {PAGES.map((row) => (
-            <a key={row.id} href={`#/${row.id}`} aria-current={row.id === id ? "page" : undefined}>
-              {row.title}
-            </a>
-          ))}
-        </nav>
         <span class="actions">
           <SignedIn />
           <ThemeChoice />
           <Button text="Log out" onClick={logOut} />
         </span>
       </header>
-      <main ref={main} tabIndex={-1}>
-        <h1 tabIndex={-1}>{title}</h1>
-        <Page key={id} rest={rest} onRelease={status.reload} />
-      </main>
+      <div class="body">
+        <nav id="pages" aria-label="Pages" class={isMenuOpen ? "open" : ""}>
+          {[undefined, ...GROUPS].map((group) => (
+            <div key={group}>
+              {group && <p id={`group-${group}`}>{group}</p>}
+              <ul aria-labelledby={group && `group-${group}`}>
+                {PAGES.filter((row) => row.group === group).map((row) => (
+                  <li key={row.id}>
+                    <a href={`#/${row.id}`} aria-current={row.id === id ? "page" : undefined}>
+                      {row.title}
+                    </a>
+                    <Count of={concerns.filter(({ page }) => page === row.id)} />
+                  </li>
+                ))}
+              </ul>
+            </div>
+          ))}
+        </nav>
+        <main ref={main} tabIndex={-1}>
+          <h1 tabIndex={-1}>{heading}</h1>
+          <TitleContext.Provider value={setTitle}>
+            <Page key={id} rest={rest} status={status} />
+          </TitleContext.Provider>
+        </main>
+      </div>
       <footer>
         {status.data?.notices.map((text) => (
           <Linked key={text} text={text} />
         ))}
       </footer>
     </>
+  );
+}
+
+/** How many objects need attention. Shows nothing if there is none. */
+function Count({ of: concerns }: { of: readonly Concern[] }) {
+  const count = sum(concerns, ({ links }) => links.length);
+  if (count === 0) return null;
+  const kind = concerns.some((concern) => concern.kind === "bad") ? "bad" : "warn";
+  return (
+    <span class={`badge ${kind}`} role="img" aria-label={`${count} to look at`}>
+      {count}
+    </span>
+  );
+}
+
+/** Opens what is known of any value. */
+function Search() {
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const field = (event.currentTarget as HTMLFormElement).elements[0] as HTMLInputElement;
+    const value = field.value.trim();
+    if (value !== "") location.hash = `#/lookup/${encodeURIComponent(value)}`;
+    field.value = "";
+  };
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: Preact's types have no <search>
+    <form role="search" onSubmit={submit}>
+      <input
+        id="search"
+        type="search"
+        aria-label="Look up anything"
+        aria-keyshortcuts="/"
+        placeholder="Address, network, domain, email, ref  ( / )"
+        autocomplete="off"
+        spellcheck={false}
+        maxLength={400}
+      />
+    </form>
   );
 }
 
@@ -129,6 +178,36 @@ function ReleaseStatus({ from: { data, error } }: { from: Loading<Status> }) {
 type Main = RefObject<HTMLElement | null>;
 const focusHeading = (main: Main) => main.current?.querySelector("h1")?.focus({ preventScroll: true });
 
+/** What receives text, so that letters are not shortcuts there. */
+const TEXTS = "input, textarea, select, [contenteditable]";
+
+/** The key `/` focuses the search field; `j` and `k` focus the next and the previous row of a list. */
+function useKeys(main: Main): void {
+  useWindowEvent("keydown", (event) => {
+    const { key, ctrlKey, metaKey, altKey } = event as KeyboardEvent;
+    const [target] = event.composedPath();
+    const isText = target instanceof Element && target.closest(TEXTS)?.matches(":not([type=checkbox])");
+    if (
+      event.defaultPrevented ||
+      ctrlKey ||
+      metaKey ||
+      altKey ||
+      isText ||
+      document.querySelector("dialog[open]")
+    )
+      return;
+    if (key === "/") {
+      document.getElementById("search")?.focus();
+      event.preventDefault(); // the field would receive the slash
+    }
+    if (key !== "j" && key !== "k") return;
+    const rows = [...(main.current?.querySelectorAll("tbody tr:has(a, button)") ?? [])];
+    const at = rows.findIndex((row) => row.contains(document.activeElement));
+    const next = rows[at < 0 ? 0 : at + (key === "j" ? 1 : -1)];
+    next?.querySelector<HTMLElement>("a, button")?.focus();
+  });
+}
+
 /**
  * Moves the focus to the page's heading if the focused element is removed. The browser would move it to the start of
  * the document.
@@ -154,10 +233,12 @@ function useKeptFocus(main: Main): void {
 function usePageChange(key: string, title: string, main: Main): void {
   const shown = useRef(key);
   useEffect(() => {
-    document.title = `${title}: Inkling console`;
     if (shown.current === key) return;
     shown.current = key;
     scrollTo(0, 0);
     if (!main.current?.contains(document.activeElement)) focusHeading(main);
   }, [key]);
+  useEffect(() => {
+    document.title = `${title}: Inkling console`;
+  }, [title]);
 }

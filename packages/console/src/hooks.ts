@@ -1,7 +1,9 @@
 // hooks.ts: provides hooks for the route, loaded data, actions and messages.
 
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { createContext } from "preact";
+import { useCallback, useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isAbort, UserError } from "./api.ts";
+import type { Status } from "./status.tsx";
 
 /** Listens on `window` while the component exists, from its first frame on. */
 export function useWindowEvent(name: string, listener: (event: Event) => void): void {
@@ -33,12 +35,23 @@ export interface PageProps {
    * open, so a component that belongs to one address needs `rest` as its key.
    */
   readonly rest: string;
-  /** Call this after the server has switched to a different release. */
-  readonly onRelease: () => void;
+  /** The server's state. Reload it after a change that the state shows, such as a different release. */
+  readonly status: Loading<Status>;
+}
+
+/** Receives the name of the object that a page shows. */
+export const TitleContext = createContext<(name: string) => void>(() => {});
+
+/** Makes an object's name the title of its page, until the address changes. */
+export function useTitle(name: string | undefined): void {
+  const show = useContext(TitleContext);
+  useEffect(() => {
+    if (name !== undefined) show(name);
+  }, [name, location.hash]);
 }
 
 function currentRoute() {
-  if (/^(#\/)?$/.test(location.hash)) return { page: "lookup", rest: "" };
+  if (/^(#\/)?$/.test(location.hash)) return { page: "start", rest: "" };
   const [, page = "", rest = ""] = /^#\/([^/?]*)\/?(.*)$/.exec(location.hash) ?? [];
   if (rest.startsWith("?")) return { page, rest }; // its values are decoded after they are split
   try {

@@ -15,6 +15,7 @@ import { HostsPage } from "./pages/hosts.tsx";
 import { KeysPage } from "./pages/keys/keys.tsx";
 import { LookupPage } from "./pages/lookup/lookup.tsx";
 import { OverridesPage } from "./pages/overrides/overrides.tsx";
+import { StartPage } from "./pages/start.tsx";
 import { TrafficPage } from "./pages/traffic.tsx";
 
 const AssessPage = lazyPage(async () => (await import("./pages/assess/assess.tsx")).AssessPage);
@@ -138,10 +139,15 @@ function nameOf({ before, after }: AuditEntry): string | undefined {
   return typeof name === "string" ? name : undefined;
 }
 
+/** The groups of the navigation. */
+export const GROUPS = ["Investigate", "Rules", "Access", "Operate"] as const;
+
 interface PageRow {
   /** The part of the address after "#/". */
   readonly id: string;
   readonly title: string;
+  /** Undefined for the start page, which is above the groups. */
+  readonly group?: (typeof GROUPS)[number];
   /** Markdown for the table in docs/console.md. */
   readonly content: string;
   readonly Page: FunctionComponent<PageProps>;
@@ -149,48 +155,85 @@ interface PageRow {
 
 export const PAGES: readonly PageRow[] = [
   {
+    id: "start",
+    title: "Start",
+    content:
+      "whether the server is healthy, how fresh its data is, what needs you, and the traffic of the last hour. Each line links to the page where you fix it",
+    Page: StartPage,
+  },
+  {
     id: "lookup",
     title: "Lookup",
+    group: "Investigate",
     content:
       "everything about an address, network, AS, email address or domain, and one answer for each value in a text or file ([details](#lookup))",
     Page: LookupPage,
   },
   {
+    id: "decisions",
+    title: "Decisions",
+    group: "Investigate",
+    content:
+      "find [stored decisions](stored-decisions.md), read their reasons and label their outcomes ([details](#decisions))",
+    Page: DecisionsPage,
+  },
+  {
     id: "assess",
     title: "Assess",
+    group: "Investigate",
     content: "a [decision](decisions.md) about one visitor ([details](#assess))",
     Page: AssessPage,
   },
   {
     id: "rules",
     title: "Rules",
+    group: "Rules",
     content: "write, check, try and publish [rulesets](rulesets.md) ([details](#rules))",
     Page: RulesPage,
   },
   {
-    id: "decisions",
-    title: "Decisions",
+    id: "overrides",
+    title: "Overrides",
+    group: "Rules",
     content:
-      "find [stored decisions](stored-decisions.md), read their reasons and label their outcomes ([details](#decisions))",
-    Page: DecisionsPage,
-  },
-  {
-    id: "data",
-    title: "Data",
-    content:
-      "feeds with state, age and entries, which you can filter by state; releases and their differences; update, roll back, pin. If several feeds have the same error, the page shows the error once. Each feed has its own page ([details](#feeds))",
-    Page: DataPage,
+      "search, add, edit, remove (one or many), export and import [overrides](overrides.md); expired and removed overrides, each with a link to its changes",
+    Page: OverridesPage,
   },
   {
     id: "keys",
     title: "Keys",
+    group: "Access",
     content:
       "create, search, limit, trace, rotate and revoke keys, one or many at a time; each key's lookups, refusals and flags by day",
     Page: KeysPage,
   },
   {
+    id: "tokens",
+    title: "Admin tokens",
+    group: "Access",
+    content: "create and revoke named tokens; each token's role, author, last use and expiry",
+    Page: TokensPage,
+  },
+  {
+    id: "audit",
+    title: "Audit",
+    group: "Access",
+    content:
+      "the [audit trail](audit.md): who changed what, when and how, with the states before and after. You can filter by action, way, time, person and subject, and link to a filter: `#/audit?subject=ovr_…`",
+    Page: AuditPage,
+  },
+  {
+    id: "data",
+    title: "Data",
+    group: "Operate",
+    content:
+      "feeds with state, age and entries, which you can filter by state; releases and their differences; update, roll back, pin. If several feeds have the same error, the page shows the error once. Each feed has its own page ([details](#feeds))",
+    Page: DataPage,
+  },
+  {
     id: "traffic",
     title: "Traffic",
+    group: "Operate",
     content:
       "requests, latency of single lookups, lookups (single, and values in batches), flags, refusals and countries. The page covers all hosts for 24 hours, 7 days or 30 days, or this host by the minute for up to 6 hours. It leaves out sandbox keys, except in the latency and the refusals. You can link to a period",
     Page: TrafficPage,
@@ -198,35 +241,17 @@ export const PAGES: readonly PageRow[] = [
   {
     id: "hosts",
     title: "Hosts",
+    group: "Operate",
     content:
       "the [hosts of the group](several-hosts.md#hosts): state and its reason, release, load, clock, last contact",
     Page: HostsPage,
   },
   {
-    id: "overrides",
-    title: "Overrides",
-    content:
-      "search, add, edit, remove (one or many), export and import [overrides](overrides.md); expired and removed overrides, each with a link to its changes",
-    Page: OverridesPage,
-  },
-  {
     id: "webhooks",
     title: "Webhooks",
+    group: "Operate",
     content:
       "add, test, rotate and remove [webhooks](webhooks.md); the last deliveries and the results of their attempts",
     Page: WebhooksPage,
-  },
-  {
-    id: "tokens",
-    title: "Admin tokens",
-    content: "create and revoke named tokens; each token's role, author, last use and expiry",
-    Page: TokensPage,
-  },
-  {
-    id: "audit",
-    title: "Audit",
-    content:
-      "the [audit trail](audit.md): who changed what, when and how, with the states before and after. You can filter by action, way, time, person and subject, and link to a filter: `#/audit?subject=ovr_…`",
-    Page: AuditPage,
   },
 ];

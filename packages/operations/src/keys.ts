@@ -64,6 +64,8 @@ const flagged = z
 const day = (description: string) =>
   z.iso.date("must be a day such as 2026-06-01").optional().meta({ description });
 
+const EXPIRES_IN = `must be a whole number from 1 to ${MAX_DAYS}`;
+
 const one = id("The key's id");
 const EXAMPLE = "key_3fK9mB2xQ7vR1tYz";
 const flags = {
@@ -86,8 +88,16 @@ export const KEYS = {
     list_keys: operation({
       route: "GET keys",
       summary: "List all keys, newest first, with today's lookups (UTC), without their tokens",
-      docs: "all keys, newest first, with today's lookups and `last_used_at`, the last UTC day with a lookup or a refusal, or null. `/v1/status`, documents and invalid requests do not count. `limit`, `cursor`",
-      input: pageInput((cursor) => KEY_PAGES.isCursor(cursor)),
+      docs: "all keys, newest first, with today's lookups and `last_used_at`, the last UTC day with a lookup or a refusal, or null. `/v1/status`, documents and invalid requests do not count. `expires_in_days`, `limit`, `cursor`",
+      input: {
+        expires_in_days: z
+          .int(EXPIRES_IN)
+          .min(1, EXPIRES_IN)
+          .max(MAX_DAYS, EXPIRES_IN)
+          .optional()
+          .meta({ description: "Only active keys that expire within this number of days" }),
+        ...pageInput((cursor) => KEY_PAGES.isCursor(cursor)),
+      },
       output: z.strictObject({
         keys: z.array(
           z.strictObject({ ...members, ...used, lookups_today: lookups, refused_today: refusals }),
@@ -98,12 +108,13 @@ export const KEYS = {
         words: "keys list",
         notes:
           "While the database is unreachable, the command lists the active keys of this host's copy, without usage.",
-        examples: ["inkling keys list", "inkling keys list --json"],
+        examples: ["inkling keys list", "inkling keys list --expires-in-days 14", "inkling keys list --json"],
       },
-      run: async ({ store, now }, input) => {
+      run: async ({ store, now }, { expires_in_days: days, ...request }) => {
         const at = now();
+        const ending = days === undefined ? undefined : { from: at, until: at + days * DAY_MS };
         const [page, today, lastDays] = await Promise.all([
-          store.readKeyPage(input),
+          store.readKeyPage(request, ending),
           store.usage.readDay(dayOf(at)),
           store.usage.readLastDays(),
         ]);

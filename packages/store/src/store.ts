@@ -228,10 +228,17 @@ export class Store implements KeySource {
     return this.readRows(rows);
   }
 
-  /** Lists keys, newest first. */
-  async readKeyPage({ limit, cursor }: PageRequest): Promise<Page<Key>> {
+  /**
+   * Lists keys, newest first.
+   * @param ending only keys that are not revoked and expire in this time
+   */
+  async readKeyPage(
+    { limit, cursor }: PageRequest,
+    ending?: { readonly from: number; readonly until: number },
+  ): Promise<Page<Key>> {
     const rows: KeyRow[] = await this.tables.read(
       (sql) => sql`SELECT ${keyColumns(sql)} FROM inkling_keys k WHERE ${KEY_PAGES.after(sql, cursor)}
+          AND ${ending === undefined ? sql`1 = 1` : sql`revoked_at IS NULL AND expires_at BETWEEN ${ending.from} AND ${ending.until}`}
         ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`,
     );
     return KEY_PAGES.page(rows, limit, (shown) => this.readRows(shown));

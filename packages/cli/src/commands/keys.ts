@@ -2,8 +2,9 @@
 // database is unreachable.
 
 import type { Settings } from "@inkling/contract";
-import { KEYS, type Output } from "@inkling/operations";
+import { type Input, KEYS, type Output } from "@inkling/operations";
 import { keyJson, SCOPES, StoreError } from "@inkling/store";
+import { DAY_MS } from "@inkling/store/keys/day";
 import type { Command } from "commander";
 import type { Context, Result } from "../runtime/command.ts";
 import { revokeHere } from "../runtime/keys.ts";
@@ -111,7 +112,12 @@ const sumOf = (counts: Readonly<Record<string, number>>) =>
   Object.values(counts).reduce((sum, count) => sum + count, 0);
 
 /** Lists the keys of the data folder's copy. @throws StoreError if there is no copy */
-function listCopy(error: StoreError, _: unknown, { dataDir }: Settings, { terminal }: Context): Result {
+function listCopy(
+  error: StoreError,
+  input: Input<typeof KEYS.operations.list_keys>,
+  { dataDir }: Settings,
+  { terminal }: Context,
+): Result {
   const copied = new Map(copiedKeys(dataDir)?.tokens.map(({ key }) => [key.id, key]));
   if (copied.size === 0) throw error;
   warn(
@@ -119,7 +125,11 @@ function listCopy(error: StoreError, _: unknown, { dataDir }: Settings, { termin
     `${error.message}. These are the active keys that this host last read, without usage\nhint: ${error.hint}`,
   );
   const unknown = { last_used_at: null, lookups_today: null, refused_today: null };
-  const keys = [...copied.values()].map((key) => ({ ...keyJson(key, Date.now()), ...unknown }));
+  const { expires_in_days: days } = input;
+  const until = days === undefined ? undefined : Date.now() + days * DAY_MS;
+  const keys = [...copied.values()]
+    .filter(({ expiresAt }) => until === undefined || (expiresAt !== undefined && expiresAt <= until))
+    .map((key) => ({ ...keyJson(key, Date.now()), ...unknown }));
   return { json: keys, text: () => listText(keys) };
 }
 

@@ -17,9 +17,10 @@ export function Loaded<T>({ from, waiting = "Loading …", hint, children }: Loa
   const { data, error, reload } = from;
   if (data === undefined && error === undefined)
     return (
-      <p class="loading faint" role="status">
-        {waiting}
-      </p>
+      <div class="loading faint" role="status">
+        <p>{waiting}</p>
+        <i /> <i /> <i />
+      </div>
     );
   return (
     <>

@@ -2,6 +2,7 @@
 
 import { keysOf, REPUTATION_FLAGS } from "@inkling/contract";
 import { sum } from "d3-array";
+import type { ComponentChildren } from "preact";
 import type { CountryCount, Traffic, TrafficPoint } from "../answers.ts";
 import { call } from "../api.ts";
 import { Card } from "../components/basics.tsx";
@@ -100,27 +101,58 @@ const MAX_LATENCY_S = 5;
 const formatLatency = (seconds: number | null) =>
   seconds !== null && seconds >= MAX_LATENCY_S ? `over ${MAX_LATENCY_S} s` : formatMilliseconds(seconds);
 
+const numbersOf = (total: Traffic["total"]) => [
+  ["Requests", formatCount(total.requests)] as const,
+  ["Errors (5xx)", formatCount(total.statuses["5xx"] ?? 0)] as const,
+  ["Single lookups", formatCount(countSingle(total))] as const,
+  ["Values in batches", formatCount(countBatched(total))] as const,
+  ["Single lookup, median", formatLatency(total.latency_seconds.p50)] as const,
+  ["Single lookup, 99th percentile", formatLatency(total.latency_seconds.p99)] as const,
+];
+
+/** Numbers that are read at a glance, each with its name. */
+export const Numbers = ({
+  rows,
+}: {
+  rows: readonly (readonly [name: string, value: ComponentChildren])[];
+}) => (
+  <dl class="numbers">
+    {rows.map(([name, value]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
+);
+
+/** The traffic of the last hour on this host, with a link to the page. */
+export function LastHour() {
+  const traffic = useLoad((signal) => call("GET traffic", { hours: "1" }, signal), [], REFRESH_MS);
+  return (
+    <Card title={<a href="#/traffic?hours=1">This host's traffic of the last hour</a>}>
+      <Loaded from={traffic}>
+        {({ series, total }) =>
+          total.requests === 0 ? (
+            <p>No requests.</p>
+          ) : (
+            <>
+              <Numbers rows={numbersOf(total).filter(([name]) => !name.startsWith("Values"))} />
+              <BarChart title="Requests by status" series={STATUSES} points={series} formatTime={timeOfDay} />
+            </>
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
 function Charts({ hours, traffic: { series: points, total } }: { hours: Period; traffic: Traffic }) {
   if (points.length === 0) return <Card>No data yet. The first minute since the start has not passed.</Card>;
   const chart = { points, formatTime: PERIODS[hours].format };
-  const numbers = [
-    ["Requests", formatCount(total.requests)],
-    ["Errors (5xx)", formatCount(total.statuses["5xx"] ?? 0)],
-    ["Single lookups", formatCount(countSingle(total))],
-    ["Values in batches", formatCount(countBatched(total))],
-    ["Single lookup, median", formatLatency(total.latency_seconds.p50)],
-    ["Single lookup, 99th percentile", formatLatency(total.latency_seconds.p99)],
-  ];
   return (
     <>
-      <dl class="numbers">
-        {numbers.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Numbers rows={numbersOf(total)} />
       <div class="pair even">
         <Card>
           <BarChart title="Requests by status" series={STATUSES} {...chart} />

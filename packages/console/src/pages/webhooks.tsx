@@ -10,6 +10,7 @@ import { ResourceDetail, ResourceList } from "../components/resource.tsx";
 import { OVERLAPS } from "../components/secrets.tsx";
 import { TwoLines } from "../components/table.tsx";
 import { notify, type PageProps } from "../hooks.ts";
+import { isFailing } from "../status.tsx";
 
 const REFRESH_MS = 5_000;
 const EVENTS = WEBHOOK_EVENT_NAMES.map(
@@ -71,14 +72,14 @@ const Overview = () => (
   />
 );
 
-function State({ of: { disabled_at, old_secret_until, allow_private, recent } }: { of: Webhook }) {
+function State({ of }: { of: Webhook }) {
+  const { disabled_at, old_secret_until, allow_private } = of;
   if (disabled_at !== null) return <Badge kind="bad">disabled</Badge>;
-  const isFailing = recent.last_attempt !== null && recent.last_attempt.outcome !== "delivered";
   const hasTwo = old_secret_until !== null && Date.parse(old_secret_until) > Date.now();
   const notes = [hasTwo && "two secrets", allow_private && "private allowed"].filter(Boolean).join(", ");
   return (
     <TwoLines below={notes}>
-      {isFailing ? <Badge kind="bad">failing</Badge> : <Badge kind="good">active</Badge>}
+      {isFailing(of) ? <Badge kind="bad">failing</Badge> : <Badge kind="good">active</Badge>}
     </TwoLines>
   );
 }

@@ -131,6 +131,25 @@ describe("keys", () => {
     expect((await it.ask("POST", `keys/${id}/rotate`, {})).code).toBe("KEY_REVOKED");
   });
 
+  test("only keys that expire soon", async () => {
+    const at = (days: number) => new Date(it.clock.now + days * 86_400_000).toISOString();
+    for (const [name, days] of [
+      ["past", 1],
+      ["soon", 9],
+      ["revoked", 9],
+      ["later", 99],
+    ] as const)
+      await make({ name, expires_at: at(days) });
+    await make({ name: "never" });
+    it.clock.now += 2 * 86_400_000;
+    const { document: all } = await it.ask("GET", "keys");
+    const { id } = all.keys.find(({ name }: { name: string }) => name === "revoked");
+    await it.ask("DELETE", `keys/${id}`);
+    const { document } = await it.ask("GET", "keys?expires_in_days=14");
+    expect(document.keys.map(({ name }: { name: string }) => name)).toEqual(["soon"]);
+    expect((await it.ask("GET", "keys?expires_in_days=0")).code).toBe("PARAMETER_INVALID");
+  });
+
   test("pages, newest first, with today's lookups", async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) {

@@ -8,6 +8,7 @@ import { Action } from "../../components/operation.tsx";
 import { formatAges, formatExact, formatRelative } from "../../format.ts";
 import { type PageProps, useLoad } from "../../hooks.ts";
 import { useRefusal } from "../../session.ts";
+import { releaseConcerns } from "../../status.tsx";
 import { FeedsCard, UnusedFeedsCard } from "./feeds.tsx";
 import { ReleasesCard, type Switching } from "./releases.tsx";
 import { UpdateText, useUpdate } from "./update.tsx";
@@ -26,18 +27,14 @@ async function loadData(signal: AbortSignal) {
 /** Error codes that mean that the page is out of date. */
 const OUTDATED = ["RELEASE_CONFLICT", "RELEASE_NOT_FOUND"];
 
-export const DataPage = ({ rest, onRelease }: PageProps) =>
-  rest === "" ? (
-    <Overview onRelease={onRelease} />
-  ) : (
-    <FeedPage key={rest} rest={rest} onRelease={onRelease} />
-  );
+export const DataPage = ({ rest, status }: PageProps) =>
+  rest === "" ? <Overview status={status} /> : <FeedPage key={rest} rest={rest} status={status} />;
 
-function Overview({ onRelease }: Pick<PageProps, "onRelease">) {
+function Overview({ status }: Pick<PageProps, "status">) {
   const data = useLoad(loadData, []);
   const reload = () => {
     data.reload();
-    onRelease();
+    status.reload();
   };
   const switching: Switching = {
     message: ({ to }) => `In use: ${to}`,
@@ -105,7 +102,11 @@ function ReleaseCard({ overview, before, switching, reload }: ReleaseCardProps) 
           {formatExact(release.serving_since)}.{ages !== "" && ` Age of its data: ${ages}.`}
         </p>
       )}
-      <Notices overview={overview} />
+      {releaseConcerns(overview).map(({ kind, text }, i) => (
+        <Notice key={i} kind={kind}>
+          {text}
+        </Notice>
+      ))}
       <p role="status">
         <UpdateText {...update} />
       </p>
@@ -162,31 +163,3 @@ function ReleaseCard({ overview, before, switching, reload }: ReleaseCardProps) 
     </Card>
   );
 }
-
-/** Notices about anything wrong or unusual. */
-const Notices = ({
-  overview: { release, pinned, missing, partial, refused_release, failed_build },
-}: {
-  overview: DataOverview;
-}) => (
-  <>
-    {!release && <Notice kind="bad">Lookups return 503 until there is a release. Start an update.</Notice>}
-    {pinned && <Notice kind="warn">Pinned: newer releases are kept but not used until you unpin.</Notice>}
-    {release && missing.length > 0 && <Notice kind="bad">No data for {missing.join(", ")}.</Notice>}
-    {partial.map(({ answer, why }) => (
-      <Notice key={answer} kind="warn">
-        {answer}: {why}
-      </Notice>
-    ))}
-    {failed_build && (
-      <Notice kind="bad">
-        The latest build failed <RelativeTime iso={failed_build.at} />: {failed_build.why}
-      </Notice>
-    )}
-    {refused_release && (
-      <Notice kind="bad">
-        Release refused <RelativeTime iso={refused_release.at} />: {refused_release.reason}
-      </Notice>
-    )}
-  </>
-);

@@ -8,33 +8,21 @@ import { Meter, Sparkline } from "../../components/chart.tsx";
 import { Field, Select, TextField } from "../../components/form.tsx";
 import { Table, TableCard, TwoLines } from "../../components/table.tsx";
 import { formatCount, formatDuration, shortenUrls } from "../../format.ts";
+import { type FeedState, feedRank, feedState, needsAttention } from "../../status.tsx";
 import { Accept, FeedSwitch } from "./feed-switch.tsx";
 
 /** Number of rows to show at first. On a phone, each row is a block. */
 const FIRST_ROWS = 10;
 
-type State = "held" | "stale" | Feed["state"];
-/** The state as the page shows it. */
-const shownState = ({ held, stale, state }: Feed): State => (held ? "held" : stale ? "stale" : state);
-
-const KINDS: Readonly<Partial<Record<State, Kind>>> = { loaded: "good", stale: "warn" };
+const KINDS: Readonly<Partial<Record<FeedState, Kind>>> = { loaded: "good", stale: "warn" };
 export const StateBadge = ({ of }: { of: Feed }) => (
   <>
-    <Badge kind={KINDS[shownState(of)] ?? "bad"}>{shownState(of)}</Badge>
+    <Badge kind={KINDS[feedState(of)] ?? "bad"}>{feedState(of)}</Badge>
     {of.on === false && <Badge kind="faint">off from the next build on</Badge>}
   </>
 );
 
-/** Sort rank; smaller ranks come first. */
-function rankOf(feed: Feed): number {
-  const state = shownState(feed);
-  if (state === "held") return 0;
-  if (state === "loaded") return feed.error ? 3 : 4;
-  return state === "stale" ? 2 : 1;
-}
-const needsAttention = (feed: Feed) => rankOf(feed) < 4;
-
-const byRank = (a: Feed, b: Feed) => rankOf(a) - rankOf(b) || a.id.localeCompare(b.id);
+const byRank = (a: Feed, b: Feed) => feedRank(a) - feedRank(b) || a.id.localeCompare(b.id);
 
 interface CardProps<One> {
   readonly feeds: readonly One[];
@@ -46,7 +34,7 @@ export function FeedsCard({ feeds, onChosen }: CardProps<Feed>) {
   const [text, setText] = useState("");
   const loaded = feeds.filter(({ state }) => state === "loaded").length;
   const attention = feeds.filter(needsAttention).length;
-  const states = [...new Set(feeds.map(shownState))].sort();
+  const states = [...new Set(feeds.map(feedState))].sort();
   const options = [
     ["", `all (${feeds.length})`],
     ["attention", `needs attention (${attention})`],
@@ -54,7 +42,7 @@ export function FeedsCard({ feeds, onChosen }: CardProps<Feed>) {
   ] as const;
   const rows = feeds.filter(
     (feed) =>
-      (shown === "" || (shown === "attention" ? needsAttention(feed) : shownState(feed) === shown)) &&
+      (shown === "" || (shown === "attention" ? needsAttention(feed) : feedState(feed) === shown)) &&
       `${feed.id} ${feed.title} ${feed.sets}`.toLowerCase().includes(text.toLowerCase()),
   );
   const groups = groupErrors(feeds);

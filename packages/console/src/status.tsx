@@ -1,0 +1,176 @@
+// status.tsx: reads the server's state, and finds what needs a person's attention, with links to where it is fixed.
+
+import type { ComponentChildren } from "preact";
+import type { DataOverview, Feed, Host, Webhook } from "./answers.ts";
+import { call, isAbort } from "./api.ts";
+import { RelativeTime } from "./components/basics.tsx";
+import { messageOf } from "./hooks.ts";
+
+/** Keys and admin tokens that expire within this number of days need attention. */
+export const SOON_DAYS = 14;
+
+type Link = readonly [text: string, href: string];
+
+/** Something that needs attention. The links lead to the objects. */
+export interface Concern {
+  /** The page whose badge counts it. */
+  readonly page: string;
+  readonly kind: "bad" | "warn";
+  readonly text: ComponentChildren;
+  readonly links: readonly Link[];
+}
+
+export async function loadStatus(signal: AbortSignal) {
+  const [overview, feeds] = [call("GET data", {}, signal), call("GET data/feeds", {}, signal)];
+  const hosts = call("GET hosts", {}, signal);
+  const parts = await Promise.all([
+    concerns("data", overview.then(releaseConcerns)),
+    concerns(
+      "data",
+      feeds.then((answer) => feedConcerns(answer.feeds)),
+    ),
+    concerns(
+      "hosts",
+      hosts.then((answer) => hostConcerns(answer.hosts)),
+    ),
+    concerns(
+      "webhooks",
+      call("GET webhooks", {}, signal).then(({ webhooks }) =>
+        group(
+          "webhooks",
+          "bad",
+          ["webhook fails", "webhooks fail"],
+          webhooks.filter(isFailing),
+          ({ id, url }) => [new URL(url).host, `#/webhooks/${id}`],
+        ),
+      ),
+    ),
+    concerns(
+      "keys",
+      call("GET keys", { expires_in_days: SOON_DAYS }, signal).then(({ keys }) =>
+        group("keys", "warn", soon("key"), keys, ({ id, name }) => [name, `#/keys/${id}`]),
+      ),
+    ),
+    concerns(
+      "tokens",
+      call("GET admin-tokens", {}, signal).then(({ admin_tokens }) =>
+        group("tokens", "warn", soon("admin token"), admin_tokens.filter(expiresSoon), ({ name }) => [
+          name,
+          "#/tokens",
+        ]),
+      ),
+    ),
+  ]);
+  const all = (await feeds).feeds;
+  const used = all.filter(({ state }) => state === "loaded");
+  return {
+    overview: await overview,
+    feeds: { used: used.length, all: all.length },
+    hosts: await hosts.then((answer) => answer.hosts).catch(() => undefined), // the failure is a concern
+    notices: [...new Set(used.flatMap(({ attribution }) => attribution ?? []))],
+    concerns: parts.flat(),
+  };
+}
+export type Status = Awaited<ReturnType<typeof loadStatus>>;
+
+/** A part that cannot be read is a concern itself, so that the other parts are still shown. */
+const concerns = (page: string, reading: Promise<Concern[]>) =>
+  reading.catch((error: unknown): Concern[] => {
+    if (isAbort(error)) throw error;
+    return [{ page, kind: "bad", text: messageOf(error), links: [[`Open ${page}`, `#/${page}`]] }];
+  });
+
+const soon = (noun: string) =>
+  [`${noun} expires within ${SOON_DAYS} days`, `${noun}s expire within ${SOON_DAYS} days`] as const;
+const expiresSoon = ({ expires_at }: { readonly expires_at: string | null }) => {
+  const days =
+    expires_at === null ? Number.POSITIVE_INFINITY : (Date.parse(expires_at) - Date.now()) / 86_400_000;
+  return days > 0 && days < SOON_DAYS;
+};
+
+/**
+ * Returns one concern for all objects with the same fault; none if there is no object.
+ * @param texts for one object and for several
+ */
+function group<T>(
+  page: string,
+  kind: Concern["kind"],
+  [one, several]: readonly [one: string, several: string],
+  objects: readonly T[],
+  linkOf: (object: T) => Link,
+): Concern[] {
+  if (objects.length === 0) return [];
+  const text = `${objects.length} ${objects.length === 1 ? one : several}:`;
+  return [{ page, kind, text, links: objects.map(linkOf) }];
+}
+
+/** Has the last attempt to deliver failed, or has the receiver turned the webhook off? */
+export const isFailing = ({ disabled_at, recent: { last_attempt: last } }: Webhook) =>
+  disabled_at !== null || (last !== null && last.outcome !== "delivered");
+
+export type FeedState = "held" | "stale" | Feed["state"];
+/** The state as pages show it. */
+export const feedState = ({ held, stale, state }: Feed): FeedState =>
+  held ? "held" : stale ? "stale" : state;
+
+/** Sort rank; smaller ranks come first. */
+export function feedRank(feed: Feed): number {
+  const state = feedState(feed);
+  if (state === "held") return 0;
+  if (state === "loaded") return feed.error ? 3 : 4;
+  return state === "stale" ? 2 : 1;
+}
+export const needsAttention = (feed: Feed) => feedRank(feed) < 4;
+
+const HELD = [
+  "feed has a new copy that looks wrong and is not used",
+  "feeds have new copies that look wrong and are not used",
+] as const;
+const FAILING = ["feed fails or is out of date", "feeds fail or are out of date"] as const;
+const feedLink = ({ id }: Feed): Link => [id, `#/data/${id}`];
+
+function feedConcerns(feeds: readonly Feed[]): Concern[] {
+  const held = feeds.filter((feed) => feedState(feed) === "held");
+  const failing = feeds.filter((feed) => needsAttention(feed) && !held.includes(feed));
+  return [
+    ...group("data", "bad", HELD, held, feedLink),
+    ...group("data", "warn", FAILING, failing, feedLink),
+  ];
+}
+
+/** What is wrong or unusual about the release in use. */
+export function releaseConcerns(overview: DataOverview): Concern[] {
+  const { release, pinned, missing, partial, refused_release: refused, failed_build: failed } = overview;
+  const found: (false | null | readonly [kind: Concern["kind"], text: ComponentChildren])[] = [
+    release === null && ["bad", "Lookups return 503 until there is a release. Start an update."],
+    pinned !== null && ["warn", "Pinned: newer releases are kept but not used until you unpin."],
+    release !== null && missing.length > 0 && ["bad", `No data for ${missing.join(", ")}.`],
+    ...partial.map(({ answer, why }) => ["warn", `${answer}: ${why}`] as const),
+    failed && [
+      "bad",
+      ["The latest build failed ", <RelativeTime key="at" iso={failed.at} />, `: ${failed.why}`],
+    ],
+    refused && [
+      "bad",
+      ["Release refused ", <RelativeTime key="at" iso={refused.at} />, `: ${refused.reason}`],
+    ],
+  ];
+  return found.flatMap((row) =>
+    row ? [{ page: "data", kind: row[0], text: row[1], links: [["Open Data", "#/data"] as const] }] : [],
+  );
+}
+
+const hostConcerns = (hosts: readonly Host[]) =>
+  hosts.flatMap(({ name, state, reasons, warnings }): Concern[] => {
+    const isDown = state === "not-ready" || state === "silent";
+    const why = [...(isDown ? [state.replace("-", " ")] : []), ...reasons, ...warnings].join("; ");
+    if (why === "") return [];
+    return [
+      {
+        page: "hosts",
+        kind: isDown ? "bad" : "warn",
+        text: `Host ${name}: ${why}.`,
+        links: [["Open Hosts", "#/hosts"]],
+      },
+    ];
+  });
