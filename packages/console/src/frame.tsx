@@ -9,7 +9,7 @@ import { formatDuration } from "./format.ts";
 import { type Loading, TitleContext, useLoad, useRoute, useWindowEvent } from "./hooks.ts";
 import { GROUPS, PAGES } from "./pages.tsx";
 import { SessionContext } from "./session.ts";
-import { type Concern, loadStatus, type Status } from "./status.tsx";
+import { type Concern, loadStatus, type Status, StatusContext } from "./status.tsx";
 
 const NOT_FOUND = {
   id: "not-found",
@@ -97,7 +97,9 @@ export function Frame({ logOut }: { logOut: () => void }) {
         <main ref={main} tabIndex={-1}>
           <h1 tabIndex={-1}>{heading}</h1>
           <TitleContext.Provider value={setTitle}>
-            <Page key={id} rest={rest} status={status} />
+            <StatusContext.Provider value={status}>
+              <Page key={id} rest={rest} onRelease={status.reload} />
+            </StatusContext.Provider>
           </TitleContext.Provider>
         </main>
       </div>

@@ -3,7 +3,6 @@
 import { createContext } from "preact";
 import { useCallback, useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isAbort, UserError } from "./api.ts";
-import type { Status } from "./status.tsx";
 
 /** Listens on `window` while the component exists, from its first frame on. */
 export function useWindowEvent(name: string, listener: (event: Event) => void): void {
@@ -35,8 +34,8 @@ export interface PageProps {
    * open, so a component that belongs to one address needs `rest` as its key.
    */
   readonly rest: string;
-  /** The server's state. Reload it after a change that the state shows, such as a different release. */
-  readonly status: Loading<Status>;
+  /** Call this after the server has switched to a different release. */
+  readonly onRelease: () => void;
 }
 
 /** Receives the name of the object that a page shows. */

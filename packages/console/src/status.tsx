@@ -1,10 +1,10 @@
 // status.tsx: reads the server's state, and finds what needs a person's attention, with links to where it is fixed.
 
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, createContext } from "preact";
 import type { DataOverview, Feed, Host, Webhook } from "./answers.ts";
 import { call, isAbort } from "./api.ts";
 import { RelativeTime } from "./components/basics.tsx";
-import { messageOf } from "./hooks.ts";
+import { type Loading, messageOf } from "./hooks.ts";
 
 /** Keys and admin tokens that expire within this number of days need attention. */
 export const SOON_DAYS = 14;
@@ -72,6 +72,13 @@ export async function loadStatus(signal: AbortSignal) {
   };
 }
 export type Status = Awaited<ReturnType<typeof loadStatus>>;
+
+/** The server's state, which the frame loads. */
+export const StatusContext = createContext<Loading<Status>>({
+  data: undefined,
+  error: undefined,
+  reload: () => {},
+});
 
 /** A part that cannot be read is a concern itself, so that the other parts are still shown. */
 const concerns = (page: string, reading: Promise<Concern[]>) =>

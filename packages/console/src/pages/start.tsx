@@ -1,15 +1,15 @@
 // start.tsx: shows whether the server is healthy, how fresh its data is, what needs a person, and the last hour's traffic.
 
+import { useContext } from "preact/hooks";
 import { Badge, Card, RelativeTime } from "../components/basics.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { formatDuration } from "../format.ts";
-import type { PageProps } from "../hooks.ts";
-import type { Concern, Status } from "../status.tsx";
+import { type Concern, type Status, StatusContext } from "../status.tsx";
 import { LastHour, Numbers } from "./traffic.tsx";
 
-export const StartPage = ({ status }: PageProps) => (
+export const StartPage = () => (
   <>
-    <Loaded from={status}>
+    <Loaded from={useContext(StatusContext)}>
       {(loaded) => (
         <>
           <Numbers rows={numbersOf(loaded)} />

@@ -27,14 +27,18 @@ async function loadData(signal: AbortSignal) {
 /** Error codes that mean that the page is out of date. */
 const OUTDATED = ["RELEASE_CONFLICT", "RELEASE_NOT_FOUND"];
 
-export const DataPage = ({ rest, status }: PageProps) =>
-  rest === "" ? <Overview status={status} /> : <FeedPage key={rest} rest={rest} status={status} />;
+export const DataPage = ({ rest, onRelease }: PageProps) =>
+  rest === "" ? (
+    <Overview onRelease={onRelease} />
+  ) : (
+    <FeedPage key={rest} rest={rest} onRelease={onRelease} />
+  );
 
-function Overview({ status }: Pick<PageProps, "status">) {
+function Overview({ onRelease }: Pick<PageProps, "onRelease">) {
   const data = useLoad(loadData, []);
   const reload = () => {
     data.reload();
-    status.reload();
+    onRelease();
   };
   const switching: Switching = {
     message: ({ to }) => `In use: ${to}`,

@@ -23,11 +23,11 @@ import { lookUp } from "../lookup/requests.ts";
 import { Accept, FeedSwitch } from "./feed-switch.tsx";
 import { entriesOf, StateBadge, unusedState } from "./feeds.tsx";
 
-export function FeedPage({ rest: id, status }: PageProps) {
+export function FeedPage({ rest: id, onRelease }: PageProps) {
   const loading = useLoad((signal) => call("GET data/feeds", {}, signal), []);
   const onChosen = () => {
     loading.reload();
-    status.reload();
+    onRelease();
   };
   return (
     <>
