@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { FEEDS } from "@inkling/compiler/feeds";
+import { publint } from "publint";
 import { startRegistry } from "../../harness/npm-registry.ts";
 import { PackagedProgram, walk, walkFirstStart } from "../../harness/packaged-program.ts";
 import {
@@ -51,6 +52,8 @@ describe("each published package", () => {
       }
       const leaks = files.filter((path) => readFileSync(path, "latin1").includes(ROOT));
       expect(leaks).toEqual([]);
+      const tarball = await Bun.file(await archiveOf(name)).arrayBuffer();
+      expect((await publint({ pack: { tarball }, strict: true })).messages).toEqual([]);
     },
   );
 
@@ -65,6 +68,7 @@ describe("each published package", () => {
 
   test.each([
     ["node16", "node16"],
+    ["nodenext", "nodenext"],
     ["esnext", "bundler"],
   ])("types of client and local: module %s, resolution %s", async (module, moduleResolution) => {
     const project = temporaryFolder();
