@@ -45,7 +45,7 @@ export function addOverrides(program: Command, context: Context): void {
 
 const OUTCOMES = { added: "Added", changed: "Changed", unchanged: "There already:" } as const;
 
-const endOf = ({ expires_at }: Override) => (expires_at === null ? "for good" : `until ${expires_at}`);
+const endOf = ({ expires_at }: Override) => (expires_at === null ? "no expiry" : `until ${expires_at}`);
 
 const isExpired = ({ expires_at }: Override) => expires_at !== null && Date.parse(expires_at) <= Date.now();
 

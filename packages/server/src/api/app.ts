@@ -53,7 +53,7 @@ export class App {
       decider: loadOnce(async () => {
         const [{ Decider }, answers] = await Promise.all([
           import("../decisions/decider.ts"),
-          import("./decide.ts"),
+          import("./assess-answers.ts"),
         ]);
         const server = { ...this.api, decider: new Decider({ ...options, pipeline }) };
         return { ...answers, server };

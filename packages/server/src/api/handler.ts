@@ -8,7 +8,7 @@ import type { BatchMemory } from "../limits/memory.ts";
 import type { Pipeline } from "../lookup/pipeline.ts";
 import type { Slot } from "../telemetry/counts.ts";
 import type { Admission, KeyRule } from "./admission.ts";
-import type { AssessServer, answerDecision, answerOutcome, decide } from "./decide.ts";
+import type { AssessServer, answerDecision, answerOutcome, decide } from "./assess-answers.ts";
 import type { Parameters } from "./parameters.ts";
 import type { AppOptions, Exchange } from "./request-context.ts";
 import type { Responses } from "./responses.ts";

@@ -13,7 +13,7 @@ import { parseJson } from "../batch/body.ts";
 import { type Problem, problem } from "../http/problems.ts";
 import type { Bodies } from "../limits/memory.ts";
 import { PLAIN, type Question } from "../lookup/pipeline.ts";
-import type { HookRequest } from "./decide.ts";
+import type { HookRequest } from "./assess-answers.ts";
 import type { ApiContext, Handlings } from "./handler.ts";
 import type { Exchange } from "./request-context.ts";
 

@@ -1,4 +1,5 @@
-// decide.ts: answers a request about one visitor (JSON) or many visitors (NDJSON), and labels decisions.
+// assess-answers.ts: answers a request about one visitor (JSON) or many visitors (NDJSON), and labels decisions. Loaded with
+// the first such request.
 
 import {
   DECISION,
