@@ -39,6 +39,12 @@ const DELETED = {
   before: null,
   after: { by: "ref", deleted: 1 },
 } as const;
+const OUTCOMES_IMPORTED = {
+  action: "decisions-labelled",
+  subject: "decisions",
+  before: null,
+  after: { fraud: 1 },
+} as const;
 const LABELLED = {
   action: "decision-labelled",
   subject: decisionId(1),
@@ -204,6 +210,26 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
           before: null,
           after: expect.objectContaining({ number: 1, note: "strict" }),
         },
+      ];
+    },
+  ],
+  "decisions import-outcomes": [
+    async (host) => {
+      await host.withStore(({ decisions }) => decisions.add([decisionRow(1, NOW - 1, { ref: "user-81" })]));
+      writeFileSync(host.path("outcomes.csv"), "ref,outcome,at\nuser-81,fraud,\nuser-82,fraud,\n");
+      return [["decisions", "import-outcomes", host.path("outcomes.csv")], OUTCOMES_IMPORTED];
+    },
+  ],
+  "rules calibrate": [
+    async (host) => {
+      await host.withStore(async ({ decisions }) => {
+        await decisions.add(Array.from({ length: 20 }, (_, n) => decisionRow(n, NOW)));
+        for (let n = 0; n < 20; n++) await decisions.label(decisionId(n), "fraud");
+      });
+      const after = expect.objectContaining({ number: 1, note: "weights that outcomes suggest" });
+      return [
+        ["rules", "calibrate", "--yes"],
+        { action: "ruleset-published", subject: "ruleset 1", before: null, after },
       ];
     },
   ],
@@ -752,6 +778,10 @@ describe("the admin API", () => {
     set_decision_outcome: async ({ store }) => {
       await store.decisions.add([decisionRow(1, NOW)]);
       return [`decisions/${decisionId(1)}/outcome`, { outcome: "fraud" }, LABELLED];
+    },
+    import_outcomes: async ({ store }) => {
+      await store.decisions.add([decisionRow(1, NOW - 1, { ref: "user-81" })]);
+      return ["decisions/outcomes", { lines: ["user-81,fraud", "user-82,fraud"] }, OUTCOMES_IMPORTED];
     },
     delete_decisions: async ({ store }) => {
       await store.decisions.add([decisionRow(1, NOW, { ref: "user-81" }), decisionRow(2, NOW)]);

@@ -234,6 +234,7 @@ const WITHOUT: Readonly<Record<string, string>> = {
   override_stamp: "any text",
   recorders: "a number and a time",
   usage: "counts of an unknown lookup are not read",
+  decision_counts: "counts of an unknown reason or rule are not shown",
   usage_hours: "no longer read",
   hosts: "hosts.test.ts: a report that cannot be read counts as none",
   group_counts: "a number",

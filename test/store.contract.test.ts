@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { HISTORY_FACTS } from "@inkling/contract";
+import { HISTORY_FACTS, type Outcome } from "@inkling/contract";
 import { isEmptyStamp } from "@inkling/data";
 import type { NewOverride } from "@inkling/engine";
 import { SQL } from "bun";
@@ -526,6 +526,7 @@ for (const backend of BACKENDS) {
 
     describe("decisions", () => {
       const DAY_MS = 86_400_000;
+      const HOUR_MS = 3_600_000;
       const id = decisionId;
       const decision = (n: number, over: Partial<DecisionRow> = {}) => decisionRow(n, NOW, over);
       const ids = async (page: Promise<{ readonly items: readonly { readonly id: string }[] }>) =>
@@ -562,6 +563,7 @@ for (const backend of BACKENDS) {
           facts: { event: "sign_up", "ip.is_proxy": true },
           outcome: null,
           outcome_at: null,
+          outcome_note: null,
         });
         const first = await decisions.list({ limit: 3 });
         expect(first.items.map((row) => row.id)).toEqual([id(1), id(0), id(3)]);
@@ -876,6 +878,98 @@ for (const backend of BACKENDS) {
         expect((await decisions.label(id(1), "fraud", "key_a"))?.outcome).toBe("fraud");
         expect((await decisions.label(id(1), "legitimate"))?.outcome).toBe("legitimate");
         expect((await decisions.label(id(2), "fraud", "key_b"))?.outcome).toBe("fraud"); // of an earlier version
+      });
+
+      test("are counted by reasons and rules, once, with their outcomes; the counts outlive them", async () => {
+        const store = await open();
+        const { decisions, retention } = store;
+        const reasons = '[{"code":"proxy","weight":0.35},{"code":"tor_exit","weight":0.6}]';
+        const rows = [
+          decision(1, { rule: "no-tor", reasons, unweighted: "free_mail" }),
+          decision(2, { rule: "no-tor", shadow: '[{"rule":"all","action":"deny"}]' }),
+          decision(3, { created_at: NOW - 2 * HOUR_MS, reasons: "[]" }),
+        ];
+        const tally = async (since = 0) => {
+          const { tallies } = await decisions.tallies(since);
+          return tallies.map(({ kind, name, ...n }) => [kind, name, ...Object.values(n)].join("|")).sort();
+        };
+        await Promise.all([decisions.add(rows), decisions.add(rows)]);
+        for (const outcome of ["fraud", "fraud", "legitimate"] as const)
+          await decisions.label(id(1), outcome);
+        await decisions.label(id(2), "fraud", undefined, ADA, "a chargeback");
+        expect((await decisions.find(id(2)))?.outcome_note).toBe("a chargeback");
+        const counted = [
+          "live|no-tor|2|1|1",
+          "reasons|proxy tor_exit free_mail|1|0|1",
+          "reasons|proxy|1|1|0",
+        ] as const;
+        expect(await tally(NOW - HOUR_MS)).toEqual([...counted, "shadow|all|1|1|0"]);
+        expect(await tally()).toEqual([...counted, "reasons||1|0|0", "shadow|all|1|1|0"]);
+        await decisions.label(id(2), null, undefined, ADA);
+        expect((await decisions.find(id(2)))?.outcome).toBeNull();
+        expect(await decisions.delete({ before: NOW + 1 }, ADA)).toBe(3);
+        expect((await tally()).at(-1)).toBe("shadow|all|1|0|0");
+        await pass(store, 101 * DAY_MS);
+        expect(await retention.expire(30)).toEqual({ decision_counts: 5 });
+        expect(await tally()).toEqual([]);
+      });
+
+      test("wait for review, oldest first, until they have an outcome", async () => {
+        const { decisions } = await open();
+        const at = (n: number) => ({ created_at: NOW + n, review: 1 }) as const;
+        await decisions.add([3, 1, 2].map((n) => decision(n, at(n))).concat(decision(4)));
+        const { waiting, items } = await decisions.queued(2);
+        expect([waiting, items.map((row) => row.id)]).toEqual([3, [id(1), id(2)]]);
+        await decisions.label(id(1), "legitimate");
+        expect(await decisions.queued(1)).toMatchObject({ waiting: 2, items: [{ id: id(2) }] });
+      });
+
+      test("get outcomes by ref or id, up to a time, without replacing other outcomes unless asked to", async () => {
+        const { decisions, overrides } = await open();
+        await decisions.add([
+          decision(1, { ref: "a" }),
+          decision(2, { ref: "a", created_at: NOW - 9 }),
+          decision(3, { ref: "b" }),
+          ...Array.from({ length: 101 }, (_, n) => decision(100 + n, { ref: "many" })),
+        ]);
+        const label = (replace: boolean, ...lines: readonly [ref: string, outcome: Outcome, at?: number][]) =>
+          decisions
+            .labelRefs(
+              lines.map(([ref, outcome, at]) => ({ ref, outcome, at })),
+              replace,
+              ADA,
+            )
+            .then((all) => all.map(({ found, labelled, kept }) => [found, labelled, kept]));
+        expect(
+          await label(
+            false,
+            ["a", "fraud", NOW - 5],
+            ["a", "legitimate"],
+            [id(3), "fraud"],
+            ["c", "fraud"],
+            ["many", "fraud"],
+          ),
+        ).toEqual([
+          [1, 1, 0],
+          [2, 1, 1],
+          [1, 1, 0],
+          [0, 0, 0],
+          [101, 0, 0],
+        ]);
+        expect(await label(false, ["a", "fraud"], [id(3), "fraud"])).toEqual([
+          [2, 0, 1],
+          [1, 0, 0],
+        ]);
+        expect(await label(true, ["a", "fraud"], ["a", "legitimate"])).toEqual([
+          [2, 0, 0],
+          [2, 1, 0],
+        ]);
+        expect(await decisions.find(id(2))).toMatchObject({ outcome: "legitimate" });
+        const { items } = await overrides.audit({ limit: 9 });
+        expect(items.map(({ action, after }) => [action, after])).toEqual([
+          ["decisions-labelled", { legitimate: 1 }],
+          ["decisions-labelled", { fraud: 2, legitimate: 1 }],
+        ]);
       });
 
       // SQLite has one connection, and no lock of a table.
@@ -1306,6 +1400,31 @@ for (const backend of BACKENDS) {
           ["key-created", undefined],
         ]);
         expect(auditJson(items[1]!).source).toBeNull();
+      });
+
+      test("stored decisions are counted, and their outcome abuse becomes fraud", async () => {
+        const database = new Database(address);
+        await migrate(database, NOW, MIGRATIONS.slice(0, 22));
+        const { unweighted, mailbox_hash, network_hash, address_hash, account_hash, ...row } = decisionRow(1, NOW, {
+          rule: "all",
+          reasons: '[{"code":"proxy","weight":0.35},{"code":"tor_exit","weight":0.6}]',
+          shadow: '[{"rule":"no-tor","action":"deny"}]',
+        });
+        const rows = [
+          { ...row, outcome: "abuse" },
+          { ...row, id: decisionId(2), reasons: "[]", rule: null, shadow: "[]", outcome: null },
+        ];
+        await database.run((sql) => sql`INSERT INTO inkling_decisions ${sql(rows)}`);
+        await database.close();
+        const { decisions } = await open();
+        expect((await decisions.find(decisionId(1)))?.outcome).toBe("fraud");
+        const { tallies } = await decisions.tallies(0);
+        expect(tallies.toSorted((a, b) => (`${a.kind} ${a.name}` < `${b.kind} ${b.name}` ? -1 : 1))).toEqual([
+          { kind: "live", name: "all", decisions: 1, fraud: 1, legitimate: 0 },
+          { kind: "reasons", name: "", decisions: 1, fraud: 0, legitimate: 0 },
+          { kind: "reasons", name: "proxy tor_exit", decisions: 1, fraud: 1, legitimate: 0 },
+          { kind: "shadow", name: "no-tor", decisions: 1, fraud: 1, legitimate: 0 },
+        ]);
       });
 
       test("subscriptions to assessment.changed, and its waiting deliveries, get the event's new name", async () => {

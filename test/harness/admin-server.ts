@@ -57,8 +57,8 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
     verify: async () => {},
     decisions: {
       flush: async () => true,
-      label: async (id, outcome, key, by) =>
-        (await store.decisions.label(id, outcome, key, by)) === undefined ? "unknown" : "labelled",
+      label: async (...label) =>
+        (await store.decisions.label(...label)) === undefined ? "unknown" : "labelled",
     } satisfies AdminAppOptions["decisions"],
     serving: { publish: () => {} },
     settings: testSettings({ decisions: true }),

@@ -87,6 +87,7 @@ export function testOptions<T>(
     },
     overrides: { current: Overrides.NONE },
     rulesets: { current: NO_RULESET },
+    precisions: { current: {} },
     visits: new VisitorCounts(new Uint8Array(32)),
     decisions: NO_DECISIONS,
     settings: testSettings(),

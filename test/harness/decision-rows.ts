@@ -30,5 +30,6 @@ export const decisionRow = (n: number, created_at: number, over: Partial<Decisio
   trace_id: null,
   idempotency: null,
   body_hash: null,
+  unweighted: null,
   ...over,
 });

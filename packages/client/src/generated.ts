@@ -216,6 +216,8 @@ export interface DecisionInput {
 export interface Reason {
   readonly code: ReasonCode;
   readonly weight: number;
+  /** The share of labelled decisions with this reason that were fraud, rounded to two decimals. Only if at least 20 decisions of the last 90 days with this reason are labelled. */
+  readonly precision?: number;
 }
 
 /** What a shadow rule would have decided. */

@@ -60,6 +60,7 @@ export const AUDIT_ACTIONS = [
   "ruleset-published",
   "ruleset-rolled-back",
   "decision-labelled",
+  "decisions-labelled",
   "decisions-deleted",
   "database-confirmed",
   "webhook-added",

@@ -223,6 +223,14 @@ export const DECISION = {
         members: {
           code: { type: "text", known: REASON_CODES },
           weight: { type: "number", minimum: 0, maximum: 1 },
+          precision: {
+            type: "number",
+            minimum: 0,
+            maximum: 1,
+            optional: true,
+            description:
+              "The share of labelled decisions with this reason that were fraud, rounded to two decimals. Only if at least 20 decisions of the last 90 days with this reason are labelled",
+          },
         },
       },
       description: "The reasons behind the score. Later versions may add codes",

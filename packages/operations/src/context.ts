@@ -149,7 +149,13 @@ export interface OperationContext {
   readonly settings: ServerSettings;
   /** On a server, the recorder, which also has decisions that are not stored yet. */
   readonly decisions: {
-    label(id: string, outcome: Outcome, key: undefined, by: Author): Promise<LabelResult>;
+    label(
+      id: string,
+      outcome: Outcome | null,
+      key: undefined,
+      by: Author,
+      note: string | undefined,
+    ): Promise<LabelResult>;
     flush(): Promise<unknown>;
   };
   /** Sends a test message to a webhook. @returns undefined if the webhook does not exist */

@@ -2,11 +2,12 @@
 
 import { ACTIONS, DEGRADED_DATA, OUTCOMES, REASON_CODES } from "@inkling/contract";
 import { visitorNetworkOf } from "@inkling/engine";
-import { DECISION_PAGES } from "@inkling/store/decisions";
+import { DECISION_PAGES, MAX_LABELLED, type RefOutcome } from "@inkling/store/decisions";
 import { decisionJson } from "@inkling/store/decisions/record";
 import { DAY_MS } from "@inkling/store/keys/day";
 import { isoTime } from "@inkling/store/text/fields";
 import { z } from "zod";
+import { calibrate } from "./calibration.ts";
 import {
   count,
   id,
@@ -18,6 +19,7 @@ import {
   text,
   time,
 } from "./operation.ts";
+import { MAX_LINES, readOutcomeLine } from "./outcome-file.ts";
 import { AdminProblem, found } from "./problem.ts";
 
 const action = z.enum(ACTIONS);
@@ -35,7 +37,7 @@ const decision = z
     action,
     review: z.boolean(),
     score: z.number(),
-    reasons: z.array(z.strictObject({ code: text, weight: z.number() })),
+    reasons: z.array(z.strictObject({ code: text, weight: z.number(), precision: z.number().optional() })),
     rule: text
       .nullable()
       .meta({ description: "The rule that decided; null if the score or `on_missing` decided" }),
@@ -48,6 +50,7 @@ const decision = z
     facts,
     outcome: outcome.nullable(),
     outcome_at: time.nullable(),
+    outcome_note: z.string().nullable().meta({ description: "Why an operator chose the outcome" }),
   })
   .meta({ id: "Decision" });
 
@@ -103,6 +106,7 @@ const filters = {
 };
 
 const DEFAULT_DAYS = 30;
+const MAX_OUTCOMES_BYTES = 1024 * 1024;
 const one = id("The decision's id");
 const problems = ["DECISION_NOT_FOUND"] as const;
 
@@ -151,6 +155,88 @@ export const DECISIONS = {
         return { stores_decisions: settings.decisions, days };
       },
     }),
+    calibrate_decisions: calibrate,
+    review_decisions: operation({
+      route: "GET decisions/review",
+      summary: "List the decisions that a rule sent to review and that have no outcome, oldest first",
+      docs: "decisions with `review` and without an outcome, oldest first, and how many there are (counted up to 1,000). `limit`",
+      input: { limit: pageInput(() => true).limit },
+      output: z.strictObject({ decisions: z.array(decision), waiting: count }),
+      command: {
+        words: "decisions review",
+        flags: { limit: { help: "how many decisions" } },
+        examples: ["inkling decisions review --limit 10"],
+      },
+      run: async ({ store }, { limit }) => {
+        const { items, waiting } = await store.decisions.queued(limit);
+        return { decisions: items.map(decisionJson), waiting };
+      },
+    }),
+    import_outcomes: operation({
+      route: "POST decisions/outcomes",
+      summary: "Report outcomes by `ref`, such as a list of chargebacks, and say what became of each line",
+      docs: `labels decisions by [lines of a file](stored-decisions.md#outcomes-from-a-file), at most ${MAX_LINES}: \`ref,outcome,at\` or a JSON object. \`problems\` lists the lines that labelled nothing, or not everything. Optional \`replace\``,
+      role: "analyst",
+      audits: ["decisions-labelled"],
+      maxBodyBytes: MAX_OUTCOMES_BYTES,
+      input: {
+        lines: z.array(z.string()).max(MAX_LINES, `has more than ${MAX_LINES} lines`).meta({
+          description:
+            "`ref,outcome,at` as CSV, or a JSON object with these members. `ref` may also be a decision's id, and `at` may be missing",
+        }),
+        replace: z
+          .boolean("must be true or false")
+          .default(false)
+          .meta({ description: "Replace outcomes that differ" }),
+      },
+      output: z.strictObject({
+        labelled: count.meta({ description: "Decisions that got an outcome" }),
+        problems: z.array(
+          z.strictObject({
+            line: count.meta({ description: "The line's position in `lines`, from 1" }),
+            problem: z.enum(["wrong", "unknown", "already_labelled"]),
+            message: text,
+          }),
+        ),
+      }),
+      run: async ({ store, decisions, by, now }, { lines, replace }) => {
+        await decisions.flush(); // the lines may be about decisions that are not stored yet
+        const problems: {
+          line: number;
+          problem: "wrong" | "unknown" | "already_labelled";
+          message: string;
+        }[] = [];
+        const wanted: (RefOutcome & { readonly line: number })[] = [];
+        for (const [i, given] of lines.entries()) {
+          const read = readOutcomeLine(given, now());
+          if (typeof read === "string") problems.push({ line: i + 1, problem: "wrong", message: read });
+          else if (read !== undefined) wanted.push({ ...read, line: i + 1 });
+        }
+        const results = await store.decisions.labelRefs(wanted, replace, by);
+        for (const [i, { found, labelled, kept }] of results.entries()) {
+          const { line, outcome, at } = wanted[i]!;
+          const before = at === undefined ? "" : " at or before `at`";
+          if (found === 0)
+            problems.push({ line, problem: "unknown", message: `no stored decision${before} has this ref` });
+          else if (found > MAX_LABELLED)
+            problems.push({
+              line,
+              problem: "wrong",
+              message: `more than ${MAX_LABELLED} decisions have this ref; use the decisions' ids`,
+            });
+          else if (kept > 0)
+            problems.push({
+              line,
+              problem: "already_labelled",
+              message: `${kept} of ${found} kept another outcome; \`replace\` replaces it`,
+            });
+          else if (labelled === 0)
+            problems.push({ line, problem: "already_labelled", message: `already labelled ${outcome}` });
+        }
+        const labelled = results.reduce((sum, one) => sum + one.labelled, 0);
+        return { labelled, problems: problems.sort((a, b) => a.line - b.line) };
+      },
+    }),
     get_decision: operation({
       route: "GET decisions/{id}",
       summary: "Show a stored decision with its facts",
@@ -165,20 +251,33 @@ export const DECISIONS = {
     set_decision_outcome: operation({
       route: "POST decisions/{id}/outcome",
       summary: "Report the outcome of a decision; a new outcome replaces the old one",
-      docs: 'labels a decision: `{"outcome":"legitimate"}` or `"fraud"`',
+      docs: 'labels a decision: `{"outcome":"legitimate"}` or `"fraud"`, optionally with a `note`; `"none"` removes the outcome',
       role: "analyst",
       audits: ["decision-labelled"],
       problems,
-      input: { ...one, outcome: oneOf(OUTCOMES) },
+      input: {
+        ...one,
+        outcome: oneOf([...OUTCOMES, "none"]),
+        note: z
+          .string()
+          .trim()
+          .max(500, "is longer than 500 characters")
+          .optional()
+          .meta({ description: "Why; at most 500 characters" }),
+      },
       output: decision,
       command: {
         words: "decisions outcome",
         arguments: ["outcome"],
-        notes: `OUTCOME is ${OUTCOMES.join(" or ")}.`,
-        examples: ["inkling decisions outcome asm_4Qw8ZbN2rT6yKd1M fraud"],
+        notes: `OUTCOME is ${OUTCOMES.join(", ")} or none, which removes the outcome.`,
+        examples: [
+          "inkling decisions outcome asm_4Qw8ZbN2rT6yKd1M fraud",
+          'inkling decisions outcome asm_4Qw8ZbN2rT6yKd1M legitimate --note "confirmed by phone"',
+        ],
       },
-      run: async ({ store, decisions, by }, { id, outcome }) => {
-        const result = await decisions.label(id, outcome, undefined, by);
+      run: async ({ store, decisions, by }, { id, outcome, note }) => {
+        const chosen = outcome === "none" ? null : outcome;
+        const result = await decisions.label(id, chosen, undefined, by, note || undefined);
         if (result === "unreachable") throw new AdminProblem("DATABASE_UNREACHABLE");
         const labelled = result === "labelled" ? await store.decisions.find(id) : undefined;
         return decisionJson(found(labelled, "DECISION_NOT_FOUND"));

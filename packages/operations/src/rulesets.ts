@@ -16,6 +16,7 @@ import { isRulesetCursor, type NewRuleset, RulesetConflictError } from "@inkling
 import { type PublishedRuleset, rulesetJson } from "@inkling/store/rulesets/record";
 import { isoTime } from "@inkling/store/text/fields";
 import { z } from "zod";
+import { share, suggestRuleset } from "./calibration.ts";
 import type { OperationContext } from "./context.ts";
 import { count, nextCursor, operation, pageInput, type Resource, text, time } from "./operation.ts";
 import { AdminProblem, found } from "./problem.ts";
@@ -76,10 +77,6 @@ const check = z.strictObject({
 });
 
 const action = z.enum(ACTIONS);
-const share = z
-  .strictObject({ count, of: count, share: z.number(), low: z.number(), high: z.number() })
-  .nullable()
-  .meta({ description: "With its 95 % interval (Wilson); null without outcomes" });
 const examples = z
   .array(
     z.strictObject({
@@ -237,6 +234,7 @@ If the ruleset has a mistake, or one of its examples fails, nothing is published
       run: async (context, { text, since = context.now() - DEFAULT_DAYS * DAY_MS }) =>
         replayStored(context, parseDraft(text), since),
     }),
+    suggest_ruleset: suggestRuleset,
     get_ruleset: operation({
       route: "GET rulesets/{id}",
       summary: "Show a ruleset with its text",

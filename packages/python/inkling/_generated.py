@@ -408,12 +408,15 @@ class EmailVerdict:
 class Reason:
     code: str
     weight: float
+    # The share of labelled decisions with this reason that were fraud, rounded to two decimals. Only if at least 20 decisions of the last 90 days with this reason are labelled
+    precision: Optional[float] = None
 
     @classmethod
     def read(cls, it: Any) -> "Reason":
         return cls(
             code=it["code"],
             weight=it["weight"],
+            precision=it.get("precision"),
         )
 
 

@@ -14,6 +14,7 @@ test("a new table is part of backups, unless copy.ts lists it as one of running 
     expect(Object.keys(rows).sort()).toEqual([
       "inkling_admin_tokens",
       "inkling_audit",
+      "inkling_decision_counts",
       "inkling_decisions",
       "inkling_keys",
       "inkling_named_admin_tokens",

@@ -5,9 +5,17 @@
 
 import { ACTIONS, type Action, OUTCOMES, type Outcome } from "@inkling/contract";
 import type { Memories } from "@inkling/engine/assess";
-import type { SQL } from "bun";
+import type { SQL, TransactionSQL } from "bun";
 import type { Author } from "./audit.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
+import {
+  addCounts,
+  type CountedRow,
+  type DecisionTally,
+  labelChange,
+  readTallies,
+  storedChange,
+} from "./decision-counts.ts";
 import { type Found, type MemoryQuestion, memoriesOf, recallQuery } from "./decisions/memory.ts";
 import type { AnsweredRow, DecisionRow, NamedDecision, StoredRow } from "./decisions/record.ts";
 import { deleteOrphanedDeliveries } from "./deliveries.ts";
@@ -26,6 +34,10 @@ const INSERTED_AT_ONCE = 200;
 const SLICE = 500;
 /** Maximum milliseconds for one page. A filter without an index may match few of many decisions. */
 const LIST_MS = 2_000;
+/** Maximum decisions that one line of a file with outcomes labels. */
+export const MAX_LABELLED = 100;
+/** Maximum decisions that {@link DecisionStore.queued} counts. */
+const MAX_QUEUED = 1_000;
 
 /** Selects decisions that match all given members. */
 export interface DecisionFilter {
@@ -67,6 +79,30 @@ export interface DecidedDomain {
 }
 
 export const DECISION_PAGES = new NewestFirst("asm");
+const DECISION_ID = /^asm_[0-9A-Za-z]{16}$/;
+
+/** An outcome of all decisions with a `ref`, or of the decision with this id. */
+export interface RefOutcome {
+  readonly ref: string;
+  readonly outcome: Outcome;
+  /** When the outcome was known. Later decisions are not labelled. */
+  readonly at?: EpochMs | undefined;
+}
+
+/** What became of a {@link RefOutcome}: numbers of decisions. */
+export interface RefLabelled {
+  /** At most MAX_LABELLED + 1. If there are more than MAX_LABELLED, none is labelled. */
+  readonly found: number;
+  readonly labelled: number;
+  /** Decisions that had another outcome, which they kept. */
+  readonly kept: number;
+}
+
+interface Label {
+  readonly outcome: Outcome | null;
+  readonly at: EpochMs | null;
+  readonly note?: string | undefined;
+}
 
 export class DecisionStore {
   private readonly tables: Tables;
@@ -82,7 +118,7 @@ export class DecisionStore {
     for (let at = 0; at < rows.length; at += INSERTED_AT_ONCE) {
       if (at > 0) await Bun.sleep(0);
       const some = rows.slice(at, at + INSERTED_AT_ONCE);
-      await this.tables.writeOnce((sql) => insert(sql, some));
+      await this.tables.write((tx) => insert(tx, some), false);
     }
   }
 
@@ -95,8 +131,7 @@ export class DecisionStore {
   async claim(rows: readonly NamedDecision[]): Promise<AnsweredRow[]> {
     // A fixed order, because two processes that insert in different orders would wait for each other.
     const ordered = rows.toSorted((a, b) => (a.idempotency < b.idempotency ? -1 : 1));
-    const inserted = await this.tables.writeOnce((sql) => insert(sql, ordered));
-    const stored = new Set(inserted.map(({ id }) => id));
+    const stored = await this.tables.write((tx) => insert(tx, ordered), false);
     const others = ordered.filter(({ id }) => !stored.has(id));
     const first = others.length === 0 ? undefined : await this.claimTaken(others);
     return rows.map((row) => first?.get(row.idempotency) ?? row);
@@ -123,45 +158,126 @@ export class DecisionStore {
 
   /**
    * Labels a decision. The last label wins.
+   * @param outcome null removes the label
    * @param key the API key that sent the label, which may label only its own decisions; undefined for an operator
    * @param by the operator, for the audit trail. The trail does not record labels by API keys: applications send many.
    * @returns undefined if the decision does not exist, or another key asked for it
    */
-  async label(id: string, outcome: Outcome, key?: KeyId, by?: Author): Promise<StoredRow | undefined> {
-    if (by === undefined) return this.setOutcome(id, outcome, key);
-    return this.tables.write(async (tx) => {
-      await lockAudit(tx);
-      const rows: { outcome: string | null }[] =
-        await tx`SELECT outcome FROM inkling_decisions WHERE id = ${id}`;
-      const [before] = rows;
-      if (before === undefined) return undefined;
-      const labelled = await this.setOutcomeIn(tx, id, outcome, key);
-      if (before.outcome === outcome) return labelled;
-      const entry = { ...by, action: "decision-labelled", subject: id } as const;
-      await insertAudit(
-        tx,
-        [{ ...entry, before: { outcome: before.outcome }, after: { outcome } }],
-        this.tables.now(),
-      );
-      return labelled;
-    }, true);
-  }
-
-  private setOutcome(id: string, outcome: Outcome, key: KeyId | undefined): Promise<StoredRow | undefined> {
-    return this.tables.writeOnce((sql) => this.setOutcomeIn(sql, id, outcome, key));
-  }
-
-  private async setOutcomeIn(
-    sql: SQL,
+  async label(
     id: string,
-    outcome: Outcome,
-    key: KeyId | undefined,
+    outcome: Outcome | null,
+    key?: KeyId,
+    by?: Author,
+    note?: string,
   ): Promise<StoredRow | undefined> {
-    const rows: StoredRow[] =
-      await sql`UPDATE inkling_decisions SET outcome = ${outcome}, outcome_at = ${this.tables.now()}
-        WHERE id = ${id} AND ${key === undefined ? sql`1 = 1` : sql`(key_id = ${key} OR key_id IS NULL)`}
-        RETURNING ${columns(sql)}`;
-    return this.readRows(rows)[0];
+    return this.tables.write(async (tx) => {
+      if (by !== undefined) await lockAudit(tx);
+      const at = outcome === null ? null : this.tables.now();
+      const isOwn = key === undefined ? tx`1 = 1` : tx`(key_id = ${key} OR key_id IS NULL)`;
+      const [before] = await this.setOutcomes(tx, new Map([[id, { outcome, at, note }]]), isOwn);
+      if (before === undefined) return undefined;
+      if (by !== undefined && (before.outcome !== outcome || note !== undefined)) {
+        const after = { outcome, ...(note !== undefined && { note }) };
+        const entry = { ...by, action: "decision-labelled", subject: id } as const;
+        await insertAudit(tx, [{ ...entry, before: { outcome: before.outcome }, after }], this.tables.now());
+      }
+      const rows: StoredRow[] = await tx`SELECT ${columns(tx)} FROM inkling_decisions WHERE id = ${id}`;
+      return this.readRows(rows)[0];
+    }, by !== undefined);
+  }
+
+  /**
+   * Labels the decisions that have one of some `ref`s. The caller limits their number.
+   * @param isReplacing whether to replace other outcomes
+   * @returns one result for each outcome, in their order
+   */
+  async labelRefs(wanted: readonly RefOutcome[], isReplacing: boolean, by: Author): Promise<RefLabelled[]> {
+    const now = this.tables.now();
+    const results: { found: number; labelled: number; kept: number }[] = [];
+    const labels = new Map<string, Label & { readonly line: number }>();
+    for (const [line, { ref, outcome, at }] of wanted.entries()) {
+      const rows: Pick<StoredRow, "id" | "outcome">[] = await this.tables.read(
+        (sql) => sql`SELECT id, outcome FROM inkling_decisions
+          WHERE ${DECISION_ID.test(ref) ? sql`(id = ${ref} OR ref = ${ref})` : sql`ref = ${ref}`}
+            AND created_at <= ${at ?? Number.MAX_SAFE_INTEGER} LIMIT ${MAX_LABELLED + 1}`,
+      );
+      const result = { found: rows.length, labelled: 0, kept: 0 };
+      results.push(result);
+      if (rows.length > MAX_LABELLED) continue;
+      for (const { id, outcome: stored } of rows) {
+        const before = labels.get(id)?.outcome ?? stored; // an earlier line may be about the same decision
+        if (before === outcome) continue;
+        if (before === null || isReplacing) labels.set(id, { outcome, at: at ?? now, line });
+        else result.kept++;
+      }
+    }
+    const all = [...labels];
+    for (let from = 0; from < all.length; from += ROWS_AT_ONCE) {
+      const some = new Map(all.slice(from, from + ROWS_AT_ONCE));
+      await this.tables.write(async (tx) => {
+        await lockAudit(tx);
+        const changed = await this.setOutcomes(tx, some, isReplacing ? tx`1 = 1` : tx`outcome IS NULL`);
+        const after: Record<string, number> = {};
+        for (const { id, outcome: before } of changed) {
+          const { line, outcome } = some.get(id)!;
+          if (before === outcome) continue; // two lines of the file disagree, and the last one changes nothing
+          results[line]!.labelled++;
+          after[String(outcome)] = (after[String(outcome)] ?? 0) + 1;
+        }
+        const entry = {
+          ...by,
+          action: "decisions-labelled",
+          subject: "decisions",
+          before: undefined,
+        } as const;
+        if (Object.keys(after).length > 0) await insertAudit(tx, [{ ...entry, after }], now);
+      }, true);
+      await Bun.sleep(0);
+    }
+    return results;
+  }
+
+  /** Sets outcomes, and counts them. @returns the selected decisions as they were before */
+  private async setOutcomes(
+    tx: TransactionSQL,
+    labels: ReadonlyMap<string, Label>,
+    which: SQL.Query<unknown>,
+  ): Promise<readonly (CountedRow & Pick<StoredRow, "id" | "outcome">)[]> {
+    const rows: (CountedRow & Pick<StoredRow, "id" | "outcome">)[] =
+      await tx`SELECT id, outcome, created_at, rule, reasons, shadow, unweighted FROM inkling_decisions
+        WHERE id IN ${tx([...labels.keys()])} AND ${which} ORDER BY id ${tx.unsafe(this.tables.isShared ? "FOR UPDATE" : "")}`;
+    for (const { id } of rows) {
+      const { outcome, at, note } = labels.get(id)!;
+      await tx`UPDATE inkling_decisions SET outcome = ${outcome}, outcome_at = ${at}, outcome_note = ${note ?? null}
+        WHERE id = ${id}`;
+    }
+    const changed = rows.filter(({ id, outcome }) => outcome !== labels.get(id)!.outcome);
+    await addCounts(
+      tx,
+      changed.map((row) => labelChange(row, row.outcome, labels.get(row.id)!.outcome)),
+    );
+    return rows;
+  }
+
+  /** Sums the counts of reasons and rules (decision-counts.ts). */
+  tallies(since: EpochMs): Promise<{ readonly from: EpochMs; readonly tallies: readonly DecisionTally[] }> {
+    return readTallies(this.tables, since);
+  }
+
+  /**
+   * Lists the decisions that a rule sent to review and that have no outcome, oldest first.
+   * @returns the first of them, and the number of all, at most MAX_QUEUED
+   */
+  async queued(limit: number): Promise<{ readonly items: readonly StoredRow[]; readonly waiting: number }> {
+    const rows: StoredRow[] = await this.tables.read(
+      (sql) => sql`SELECT ${columns(sql)} FROM inkling_decisions WHERE review = 1 AND outcome IS NULL
+        ORDER BY created_at, id LIMIT ${limit}`,
+    );
+    const [count]: { n: number | string }[] = await this.tables.read(
+      (sql) => sql`SELECT COUNT(*) AS n FROM (SELECT 1 AS one FROM inkling_decisions
+        WHERE review = 1 AND outcome IS NULL LIMIT ${MAX_QUEUED}) queued`,
+    );
+    return { items: this.readRows(rows), waiting: Number(count!.n) };
   }
 
   /** Reads what earlier decisions say about a visitor, in one statement. */
@@ -352,21 +468,26 @@ export class DecisionStore {
 }
 
 /**
- * Inserts decisions, except those that are already stored. Leaves out columns that no row uses, because preparing and
- * binding a value takes longer than storing it.
+ * Inserts and counts decisions, except those that are already stored. Leaves out columns that no row uses, because
+ * preparing and binding a value takes longer than storing it.
+ * @returns the ids of the inserted decisions
  */
-function insert(sql: SQL, rows: readonly DecisionRow[]): SQL.Query<{ id: string }[]> {
+async function insert(tx: TransactionSQL, rows: readonly DecisionRow[]): Promise<ReadonlySet<string>> {
   const all = Object.keys(rows[0] ?? {}) as (keyof DecisionRow)[];
   const columns = all.filter((column) => rows.some((row) => row[column] !== null));
-  return sql`INSERT INTO inkling_decisions ${sql(rows as Record<keyof DecisionRow, unknown>[], ...columns)}
-    ON CONFLICT DO NOTHING RETURNING id`;
+  const inserted: { id: string }[] =
+    await tx`INSERT INTO inkling_decisions ${tx(rows as Record<keyof DecisionRow, unknown>[], ...columns)}
+      ON CONFLICT DO NOTHING RETURNING id`;
+  const ids = new Set(inserted.map(({ id }) => id));
+  await addCounts(tx, rows.filter(({ id }) => ids.has(id)).map(storedChange));
+  return ids;
 }
 
 /** Escapes wildcards, so that "_" in a name matches only itself. */
 const hasRule = (name: string) => `%"rule":"${name.replaceAll(/[!%_]/g, "!$&")}"%`;
 
 const COLUMNS =
-  "id, created_at, event, ref, ruleset, data_version, action, review, score, rule, reasons, shadow, degraded, facts, email_domain, key_id, request_id, trace_id, idempotency, body_hash, outcome, outcome_at";
+  "id, created_at, event, ref, ruleset, data_version, action, review, score, rule, reasons, shadow, degraded, facts, email_domain, key_id, request_id, trace_id, idempotency, body_hash, unweighted, outcome, outcome_at, outcome_note";
 const columns = (sql: SQL) => sql.unsafe(COLUMNS);
 /** The columns that filters read. */
 const FILTERED = "id, created_at, event, action, rule, reasons, shadow, facts, email_domain, outcome";
@@ -378,6 +499,13 @@ function checked(row: StoredRow): StoredRow {
   return row;
 }
 
-function decisionOf({ outcome, outcome_at, created_at, review, ...row }: StoredRow): AnsweredRow {
+function decisionOf({
+  outcome,
+  outcome_at,
+  outcome_note,
+  created_at,
+  review,
+  ...row
+}: StoredRow): AnsweredRow {
   return { ...row, created_at: Number(created_at), review: review === 1 ? 1 : 0 };
 }

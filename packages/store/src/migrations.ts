@@ -452,7 +452,58 @@ export const MIGRATIONS: readonly Migration[] = [
       "CREATE INDEX inkling_decisions_account ON inkling_decisions (account_hash, created_at, event, network_hash) WHERE account_hash IS NOT NULL",
     ],
   },
+  {
+    id: 25,
+    name: "counts of reasons and rules, notes on outcomes",
+    statements: [
+      // Codes of the reasons that applied with weight 0, separated by spaces. NULL in earlier decisions.
+      "ALTER TABLE inkling_decisions ADD COLUMN unweighted TEXT",
+      "ALTER TABLE inkling_decisions ADD COLUMN outcome_note TEXT",
+      "CREATE INDEX inkling_decisions_review ON inkling_decisions (created_at, id) WHERE review = 1 AND outcome IS NULL",
+      // `hour` is epoch ms (decision-counts.ts).
+      `CREATE TABLE inkling_decision_counts (
+        hour BIGINT NOT NULL,
+        kind TEXT NOT NULL,
+        name TEXT NOT NULL,
+        decisions BIGINT NOT NULL,
+        fraud BIGINT NOT NULL,
+        legitimate BIGINT NOT NULL,
+        PRIMARY KEY (hour, kind, name)
+      )`,
+      {
+        sqlite: countsOf(
+          "reasons",
+          "COALESCE((SELECT group_concat(json_extract(value, '$.code'), ' ') FROM json_each(reasons)), '')",
+        ),
+        postgres: countsOf(
+          "reasons",
+          "COALESCE((SELECT string_agg(value ->> 'code', ' ') FROM jsonb_array_elements(reasons::jsonb)), '')",
+        ),
+      },
+      countsOf("live", "rule", "inkling_decisions WHERE rule IS NOT NULL"),
+      {
+        sqlite: countsOf(
+          "shadow",
+          "json_extract(value, '$.rule')",
+          "inkling_decisions, json_each(shadow) WHERE shadow <> '[]'",
+        ),
+        postgres: countsOf(
+          "shadow",
+          "value ->> 'rule'",
+          "inkling_decisions, jsonb_array_elements(shadow::jsonb) WHERE shadow <> '[]'",
+        ),
+      },
+    ],
+  },
 ];
+
+/** Counts the decisions that are stored already. */
+function countsOf(kind: string, name: string, from = "inkling_decisions"): string {
+  return `INSERT INTO inkling_decision_counts (hour, kind, name, decisions, fraud, legitimate)
+    SELECT created_at - created_at % 3600000, '${kind}', ${name}, COUNT(*),
+      SUM(CASE WHEN outcome = 'fraud' THEN 1 ELSE 0 END), SUM(CASE WHEN outcome = 'legitimate' THEN 1 ELSE 0 END)
+    FROM ${from} GROUP BY 1, 3`;
+}
 
 /**
  * Returns the expression for the network in a decision's facts. The index and the query must use the same one. A cast to

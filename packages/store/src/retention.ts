@@ -5,6 +5,7 @@
 // is deleted by age until the clock has kept its time for HOLD_MS, which gives an operator time to correct it.
 
 import type { SQL } from "bun";
+import { KEEP_COUNTS_MS } from "./decision-counts.ts";
 import { DecisionSize } from "./decision-size.ts";
 import { DAY_MS, dayOf, hourOf } from "./keys/day.ts";
 import type { EpochMs } from "./keys/key.ts";
@@ -40,6 +41,11 @@ const AGED_ROWS: Readonly<Record<string, AgedRows>> = {
     table: "inkling_decisions",
     key: "id",
     isOld: (sql, now, days) => sql`created_at < ${now - days * DAY_MS}`,
+  },
+  decision_counts: {
+    table: "inkling_decision_counts",
+    key: "hour, kind, name",
+    isOld: (sql, now) => sql`hour < ${now - KEEP_COUNTS_MS}`,
   },
   deliveries: {
     table: "inkling_deliveries",

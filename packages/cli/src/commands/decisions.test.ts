@@ -69,7 +69,7 @@ test("decisions are listed, shown, labelled and deleted", async () => {
   expect((await inkling("decisions", "outcome", decisionId(2), "fraud")).out).toBe(
     `${decisionId(2)} is labelled fraud.\n`,
   );
-  expect(await inkling("decisions", "outcome", decisionId(2), "fraud")).toMatchObject({ code: 2 });
+  expect(await inkling("decisions", "outcome", decisionId(2), "abuse")).toMatchObject({ code: 2 });
   expect((await inkling("decisions", "outcome", decisionId(9), "fraud")).err).toContain(
     "there is no decision",
   );

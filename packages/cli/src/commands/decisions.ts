@@ -2,14 +2,18 @@
 // derive from rows.
 
 import { DECISIONS, type Output } from "@inkling/operations";
+import { MAX_LINES } from "@inkling/operations/outcome-file";
 import { decisionJson } from "@inkling/store";
 import type { Command } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";
 import { pastTime } from "../runtime/durations.ts";
-import { addResource, plainText } from "../runtime/operation-command.ts";
+import { numberedLinesOf } from "../runtime/input.ts";
+import { AUTHOR, addResource, contextOf, plainText } from "../runtime/operation-command.ts";
 import { withExistingStore } from "../runtime/store.ts";
+import { EXIT } from "../terminal/errors.ts";
 import { formatCount, printable, table } from "../terminal/terminal.ts";
 
+const formatPercent = (share: number) => `${(100 * share).toFixed(1)}%`;
 const HEAD = ["WHEN", "ID", "EVENT", "REF", "ACTION", "SCORE", "BY", "SHADOW", "OUTCOME"];
 
 export function addDecisions(program: Command, context: Context): void {
@@ -26,12 +30,134 @@ export function addDecisions(program: Command, context: Context): void {
         return plainText({ ...members, ...Object.fromEntries(others) });
       },
     },
-    set_decision_outcome: { text: ({ id, outcome }) => `${id} is labelled ${outcome}.` },
+    calibrate_decisions: { text: calibrationText },
+    review_decisions: {
+      text: ({ decisions, waiting }) =>
+        waiting === 0
+          ? "No decision waits for review."
+          : printable(table([HEAD, ...decisions.map(rowOf)], [HEAD.indexOf("SCORE")])),
+    },
+    set_decision_outcome: {
+      text: ({ id, outcome }) =>
+        outcome === null ? `${id} has no outcome.` : `${id} is labelled ${outcome}.`,
+    },
     delete_decisions: {
       text: ({ deleted }) => `Deleted ${formatCount(deleted)} ${deleted === 1 ? "decision" : "decisions"}.`,
     },
   });
+  addImport(decisions, context);
   addExport(decisions, context);
+}
+
+type Calibration = Output<typeof DECISIONS.operations.calibrate_decisions>;
+
+const precisionText = (share: Calibration["reasons"][number]["precision"]) =>
+  share === null
+    ? "-"
+    : `${formatPercent(share.share)} (${formatPercent(share.low)} to ${formatPercent(share.high)})`;
+
+function calibrationText({ from, decisions, fraud, legitimate, reasons, rules }: Calibration): string {
+  const counts = ({ fraud, legitimate }: Pick<Calibration, "fraud" | "legitimate">) => [
+    formatCount(fraud),
+    formatCount(legitimate),
+  ];
+  return printable(
+    [
+      `${formatCount(decisions)} decisions since ${from}: ${formatCount(fraud)} fraud, ${formatCount(legitimate)} legitimate`,
+      "",
+      table(
+        [
+          ["REASON", "DECISIONS", "FRAUD", "LEGITIMATE", "RIGHT (95% INTERVAL)", "WEIGHT", "SUGGESTED"],
+          ...reasons.map(({ reason, weight, suggested_weight, ...row }) => [
+            reason,
+            formatCount(row.decisions),
+            ...counts(row),
+            precisionText(row.precision),
+            String(weight),
+            String(suggested_weight ?? "-"),
+          ]),
+        ],
+        [1, 2, 3, 5, 6],
+      ),
+      "",
+      table(
+        [
+          ["RULE", "MODE", "THEN", "LIVE", "SHADOW", "FRAUD", "LEGITIMATE", "RIGHT (95% INTERVAL)"],
+          ...rules.map(({ rule, mode, action, live, shadow, ...row }) => [
+            rule,
+            mode,
+            action,
+            formatCount(live),
+            formatCount(shadow),
+            ...counts(row),
+            precisionText(row.precision),
+          ]),
+        ],
+        [3, 4, 5, 6],
+      ),
+    ].join("\n"),
+  );
+}
+
+/** Maximum problems that the command prints one by one. */
+const MAX_SHOWN = 1_000;
+
+function addImport(decisions: Command, context: Context): void {
+  const command = decisions
+    .command("import-outcomes <file>")
+    .description("label decisions by the lines of a file: ref,outcome,at as CSV, or one JSON object per line")
+    .option("--replace", "replace outcomes that differ")
+    .option(...AUTHOR)
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+Each line labels the decisions that have this ref, up to the time \`at\`, which may be missing. A ref may also be a
+decision's id. Lines that are wrong, unknown or already labelled are reported, and all other lines apply. The exit code
+is 1 if a line is wrong.
+
+Examples:
+  inkling decisions import-outcomes chargebacks.csv
+  inkling decisions import-outcomes - --replace < outcomes.ndjson`,
+    );
+  addAction(command, context, ["dataDir"], async ({ settings, flags }, file: string) => {
+    const { import_outcomes } = DECISIONS.operations;
+    const problems: (Output<typeof import_outcomes>["problems"][number] & { line: number })[] = [];
+    const counts = { labelled: 0, wrong: 0, unknown: 0, already_labelled: 0 };
+    await withExistingStore(settings, async (store) => {
+      const here = contextOf(context, settings, store, flags.author);
+      const label = async (some: readonly { readonly line: string; readonly number: number }[]) => {
+        const lines = some.map(({ line }) => line);
+        const found = await import_outcomes.run(here, { lines, replace: flags.replace === true });
+        counts.labelled += found.labelled;
+        for (const { line, ...one } of found.problems) {
+          counts[one.problem]++;
+          if (problems.length < MAX_SHOWN) problems.push({ ...one, line: some[line - 1]!.number });
+        }
+      };
+      let waiting: { readonly line: string; readonly number: number }[] = [];
+      for await (const line of numberedLinesOf(file, context.stopper.signal)) {
+        waiting.push(line);
+        if (waiting.length < MAX_LINES) continue;
+        await label(waiting);
+        waiting = [];
+      }
+      await label(waiting);
+    });
+    const { labelled, wrong, unknown, already_labelled } = counts;
+    const more = wrong + unknown + already_labelled - problems.length;
+    return {
+      json: { ...counts, problems },
+      text: printable(
+        [
+          ...problems.map(({ line, message }) => `line ${line}: ${message}`),
+          ...(more > 0 ? [`and ${formatCount(more)} more lines with problems`] : []),
+          `Labelled ${formatCount(labelled)} ${labelled === 1 ? "decision" : "decisions"}. Lines: ${formatCount(wrong)} wrong, ${formatCount(unknown)} unknown, ${formatCount(already_labelled)} already labelled.`,
+        ].join("\n"),
+      ),
+      exitCode: wrong > 0 ? EXIT.error : EXIT.ok,
+    };
+  });
 }
 
 type Decision = Output<typeof DECISIONS.operations.get_decision>;

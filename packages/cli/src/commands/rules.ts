@@ -11,8 +11,9 @@ import type { Command } from "commander";
 import { createTwoFilesPatch } from "diff";
 import { addAction, type Context } from "../runtime/command.ts";
 import { confirm } from "../runtime/confirm.ts";
+import { pastTime } from "../runtime/durations.ts";
 import { STDIN_OR_OUT } from "../runtime/input.ts";
-import { addResource, type OperationCall, runOperation } from "../runtime/operation-command.ts";
+import { AUTHOR, addResource, type OperationCall, runOperation } from "../runtime/operation-command.ts";
 import { parsedRuleset, rulesetText } from "../runtime/rulesets.ts";
 import { lacksDatabase, withExistingStore } from "../runtime/store.ts";
 import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
@@ -61,6 +62,7 @@ export const addRules = (program: Command, context: Context) =>
     get_ruleset: { text: ({ text }) => text.trimEnd() },
     "inkling rules diff": addDiff,
     "inkling rules replay": addReplay,
+    "inkling rules calibrate": addCalibrate,
     restore_ruleset: {
       flags: [YES],
       prepare: prepareRollback,
@@ -152,6 +154,51 @@ async function confirmEffect(call: OperationCall, text: string, what: string): P
     unasked: `publishing ${what} needs a confirmation. ${effect}`,
     declined: "nothing was published",
     hint: "`--yes` publishes without a question",
+  });
+}
+
+function addCalibrate(rules: Command, context: Context): void {
+  const command = rules
+    .command("calibrate")
+    .description("publish the newest ruleset with the weights that outcomes suggest")
+    .option(
+      "--since <time>",
+      "use the outcomes of decisions since 30d ago, 2027-01-31 or a time (default: 90d)",
+    )
+    .option("--note <text>", "what changed and why, for the ruleset history", "weights that outcomes suggest")
+    .option(...AUTHOR)
+    .option(...YES)
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+The command lists the weights that change, shows how the ruleset would have decided about the stored decisions of the
+last 30 days, and asks. \`inkling decisions calibration\` shows the figures behind the weights.
+
+Examples:
+  inkling rules calibrate
+  inkling rules calibrate --since 30d --yes`,
+    );
+  addAction(command, context, SETTINGS, async ({ settings, flags }) => {
+    const call = { context, settings, flags };
+    const { suggest_ruleset, publish_ruleset } = RULESETS.operations;
+    const since = pastTime(flags.since, "--since", Date.now());
+    const { text, current, weights } = await runOperation(call, RULESETS, suggest_ruleset, { since });
+    if (weights.length === 0)
+      throw new CliError(
+        "the outcomes suggest no other weights",
+        "`inkling decisions calibration` shows how many outcomes each reason has; it needs 20",
+      );
+    const changes = weights.map(({ reason, weight, suggested_weight }) => [
+      reason,
+      `${weight} -> ${suggested_weight}`,
+    ]);
+    if (!flags.json) context.terminal.err(`${table([["REASON", "WEIGHT"], ...changes])}\n`);
+    requireExamples(text, "the ruleset with these weights", context.terminal.style);
+    if (flags.yes !== true) await confirmEffect(call, text, "the ruleset with these weights");
+    const wanted = { text, note: flags.note as string, current };
+    const published = await runOperation(call, RULESETS, publish_ruleset, wanted);
+    return { json: published, text: `Published ruleset ${published.number}.` };
   });
 }
 

@@ -21,7 +21,12 @@ export interface Decision {
   readonly review: boolean;
   /** From 0 to 1, rounded to two decimal places. */
   readonly score: number;
-  readonly reasons: readonly { readonly code: ReasonCode; readonly weight: number }[];
+  readonly reasons: readonly {
+    readonly code: ReasonCode;
+    readonly weight: number;
+    /** How often the reason was right (calibration.ts). */
+    readonly precision?: number;
+  }[];
   /** Name of the rule that decided; null if the score decided. If data is missing, `on_missing` may be stricter than both. */
   readonly rule: string | null;
   /** What the matching shadow rules would have decided, in the order of the file. */

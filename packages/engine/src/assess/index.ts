@@ -3,6 +3,7 @@
 
 export * from "./answer.ts";
 export * from "./assess.ts";
+export * from "./calibration.ts";
 export * from "./decide.ts";
 export * from "./domains-today.ts";
 export * from "./facts.ts";

@@ -89,6 +89,8 @@ export interface Ruleset {
   readonly shadow: readonly ShadowRule[];
   /** The reasons with a weight above 0. */
   readonly reasons: readonly Reason[];
+  /** The other reasons. No decision depends on them. */
+  readonly unweighted: readonly Reason[];
   readonly thresholds: { readonly challenge: number; readonly deny: number };
   readonly onMissing: Action;
   readonly examples: readonly Example[];
@@ -319,13 +321,15 @@ function compile(file: File, number: number, places: Places, mistakes: Mistakes)
     };
   });
   const reads = new Set(rules.flatMap((rule) => (rule === undefined ? [] : [...rule.condition.reads])));
+  const all = REASON_CODES.map((code) => ({
+    code,
+    weight: file.weights[code] ?? REASON_ROWS[code].weight,
+    condition: compileCondition(REASON_ROWS[code].when, schema),
+  }));
   const inMode = <M extends "live" | "shadow">(mode: M) =>
     rules.filter((rule): rule is Rule & { readonly mode: M } => rule?.mode === mode);
   const [live, shadow] = [inMode("live"), inMode("shadow")];
-  const reasons = REASON_CODES.flatMap((code) => {
-    const weight = file.weights[code] ?? REASON_ROWS[code].weight;
-    return weight > 0 ? [{ code, weight, condition: compileCondition(REASON_ROWS[code].when, schema) }] : [];
-  });
+  const reasons = all.filter(({ weight }) => weight > 0);
   const readBy = (all: readonly { readonly condition: Condition }[]) =>
     new Set(all.flatMap(({ condition }) => [...condition.reads]));
   return {
@@ -334,6 +338,7 @@ function compile(file: File, number: number, places: Places, mistakes: Mistakes)
     live,
     shadow,
     reasons,
+    unweighted: all.filter(({ weight }) => weight === 0),
     thresholds: file.thresholds,
     onMissing: file.on_missing,
     examples,

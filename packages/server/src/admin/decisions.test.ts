@@ -67,7 +67,7 @@ describe("decisions", () => {
     const { ask } = await setUp();
     const path = `decisions/${decisionId(2)}/outcome`;
     expect((await ask("POST", path, { outcome: "fraud" })).document.outcome).toBe("fraud");
-    expect((await ask("POST", path, { outcome: "fraud" })).code).toBe("BODY_INVALID");
+    expect((await ask("POST", path, { outcome: "abuse" })).code).toBe("BODY_INVALID");
     expect((await ask("POST", `decisions/${decisionId(9)}/outcome`, { outcome: "fraud" })).code).toBe(
       "DECISION_NOT_FOUND",
     );

@@ -153,6 +153,7 @@ const noChecks = { checkMx: () => ({ outcome: "skipped" as const, known: [] }) }
 const decider = new Decider({
   pipeline: new Pipeline(noChecks, noCounts),
   rulesets: { current: NO_RULESET },
+  precisions: { current: {} },
   visits: { add: () => ({ hour: 0, day: 0 }) },
   decisions: { recall: async () => undefined },
   memoryKeys: [],

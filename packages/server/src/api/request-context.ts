@@ -3,6 +3,7 @@
 
 import type { ProblemCode, SettingsOf } from "@inkling/contract";
 import type { IpAddress, LoadedRelease, Overrides, Prefix } from "@inkling/engine";
+import type { Precisions } from "@inkling/engine/assess";
 import type { Decisions } from "@inkling/store/decisions/record";
 import type { Key } from "@inkling/store/keys/key";
 import type { Keyring } from "@inkling/store/keys/keyring";
@@ -47,6 +48,8 @@ export interface AppOptions extends StatusSource {
   readonly usage: UsageCounter;
   readonly overrides: { readonly current: Overrides };
   readonly rulesets: { readonly current: PublishedRuleset };
+  /** How often each reason was right, as of a few minutes ago. */
+  readonly precisions: { readonly current: Precisions };
   readonly visits: Pick<VisitorCounts, "add">;
   readonly decisions: Decisions;
   readonly memoryKeys: readonly string[];

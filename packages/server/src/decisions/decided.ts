@@ -59,7 +59,14 @@ export function decisionRow(
     ...traceColumns(traces, input.event),
     idempotency: name?.idempotency ?? null,
     body_hash: name?.body_hash ?? null,
+    unweighted: unweightedOf(facts, ruleset),
   };
+}
+
+/** Returns the codes of the reasons with weight 0 that apply, so that outcomes can show what weight they deserve. */
+function unweightedOf(facts: Facts, { unweighted }: Ruleset): string | null {
+  const codes = unweighted.filter(({ condition }) => condition.matches(facts)).map(({ code }) => code);
+  return codes.join(" ") || null;
 }
 
 /** Drops the user agent unless a rule reads it, because it can identify people. Replays need it only for such rules. */

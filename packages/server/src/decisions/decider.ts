@@ -31,6 +31,7 @@ import {
   knowableHistory,
   lookUpVisitor,
   type Memories,
+  type Precisions,
   parseRuleset,
   type Ruleset,
   readDecisionInput,
@@ -38,6 +39,7 @@ import {
   type VisitorSubject,
   visitorFacts,
   withHistory,
+  withPrecisions,
 } from "@inkling/engine/assess";
 import type { VisitorTraces } from "@inkling/store/decisions/memory";
 import type { Decisions } from "@inkling/store/decisions/record";
@@ -53,6 +55,7 @@ import type { VisitorCounts } from "./visitor-counts.ts";
 interface DeciderOptions {
   readonly pipeline: Pipeline;
   readonly rulesets: { readonly current: PublishedRuleset };
+  readonly precisions: { readonly current: Precisions };
   readonly visits: Pick<VisitorCounts, "add">;
   readonly decisions: Pick<Decisions, "recall">;
   /** See {@link tracesOf}. Without keys, the server remembers nothing. */
@@ -130,7 +133,9 @@ export class Decider {
     const decide = (memories: Memories | undefined): Decided => {
       const known = memories === undefined ? facts : withHistory(facts, memories);
       const degraded = memories === undefined ? [...answers.degraded, "history" as const] : answers.degraded;
-      const decision = assess(known, decidedBy, degraded);
+      const assessed = assess(known, decidedBy, degraded);
+      const { current } = this.options.precisions;
+      const decision = question.isSandbox ? assessed : withPrecisions(assessed, current);
       const answer = decisionAnswer(id, decision, version, answers.didYouMean, {
         facts: (wants & WANTS.facts) === 0 ? undefined : { values: known, ruleset },
         evidence,

@@ -52,7 +52,13 @@ const MAX_RECALLS = 256;
 interface DecisionWriter {
   add(rows: readonly DecisionRow[]): Promise<void>;
   claim(rows: readonly NamedDecision[]): Promise<readonly AnsweredRow[]>;
-  label(id: string, outcome: Outcome, key?: KeyId, by?: Author): Promise<object | undefined>;
+  label(
+    id: string,
+    outcome: Outcome | null,
+    key?: KeyId,
+    by?: Author,
+    note?: string,
+  ): Promise<object | undefined>;
   recall(question: MemoryQuestion): Promise<Memories>;
 }
 
@@ -169,15 +175,21 @@ export class DecisionRecorder implements Decisions {
     return claim;
   }
 
-  async label(id: string, outcome: Outcome, key?: KeyId, by?: Author): Promise<LabelResult> {
+  async label(
+    id: string,
+    outcome: Outcome | null,
+    key?: KeyId,
+    by?: Author,
+    note?: string,
+  ): Promise<LabelResult> {
     const { store, labelWaitMs } = this.options;
     const until = performance.now() + labelWaitMs;
     try {
       for (;;) {
-        if ((await store.label(id, outcome, key, by)) !== undefined) return "labelled";
+        if ((await store.label(id, outcome, key, by, note)) !== undefined) return "labelled";
         if (this.state.waiting > 0) {
           if (!(await this.flush())) return "unreachable";
-          if ((await store.label(id, outcome, key, by)) !== undefined) return "labelled";
+          if ((await store.label(id, outcome, key, by, note)) !== undefined) return "labelled";
         }
         if (performance.now() >= until) return "unknown";
         await Bun.sleep(LABEL_RETRY_MS);

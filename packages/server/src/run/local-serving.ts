@@ -40,7 +40,7 @@ export class LocalServing implements Serving {
 
   async listen(services: Services): Promise<number> {
     const { options, counts, releases } = this;
-    const { keyring, overrides, rulesets, decisions } = services;
+    const { keyring, overrides, rulesets, precisions, decisions } = services;
     this.services = services;
     this.requestServer = new RequestServer(options, {
       ...this.parts,
@@ -49,6 +49,7 @@ export class LocalServing implements Serving {
       keyring,
       overrides,
       rulesets,
+      precisions,
       decisions,
       visits: new VisitorCounts(crypto.getRandomValues(new Uint8Array(32))),
       counts,
@@ -58,7 +59,7 @@ export class LocalServing implements Serving {
     return this.requestServer.listen();
   }
 
-  /** Applies a change. Overrides, rulesets and the log level need no action, because each request reads them. */
+  /** Applies a change. Overrides, rulesets, precisions and the log level need no action, because each request reads them. */
   publish(change: Change): void {
     const { services, requestServer } = this;
     if (services === undefined || requestServer === undefined) return;

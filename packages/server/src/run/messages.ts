@@ -6,6 +6,7 @@
 
 import type { LogLevel, SettingsOf } from "@inkling/contract";
 import type { Override } from "@inkling/engine";
+import type { Precisions } from "@inkling/engine/assess";
 import type { KeyId } from "@inkling/store/keys/key";
 import type { KeyMemory } from "@inkling/store/keys/key-table";
 import type { PublishedRuleset } from "@inkling/store/rulesets/record";
@@ -55,6 +56,7 @@ export type ToWorker =
   | ReleaseMessage
   | { readonly type: "overrides"; readonly overrides: readonly Override[] }
   | { readonly type: "rulesets"; readonly ruleset: PublishedRuleset }
+  | { readonly type: "precisions"; readonly precisions: Precisions }
   | KeysMessage
   /** How far the clock is ahead of the database's, see {@link SteadyClock.offsetMs}. */
   | { readonly type: "clock"; readonly offsetMs: number }
@@ -90,7 +92,7 @@ export interface KnownMemory {
 /** Returns the message that applies a change in a worker. */
 export function changeMessage(
   change: Change,
-  { releases, overrides, rulesets, keys, keyring, clock, log }: Services,
+  { releases, overrides, rulesets, precisions, keys, keyring, clock, log }: Services,
   { blocks }: SharedCells,
   known: KnownMemory,
 ): ToWorker {
@@ -101,6 +103,8 @@ export function changeMessage(
       return { type: "overrides", overrides: overrides.current.all };
     case "rulesets":
       return { type: "rulesets", ruleset: rulesets.current };
+    case "precisions":
+      return { type: "precisions", precisions: precisions.current };
     case "clock":
       return { type: "clock", offsetMs: clock.offsetMs };
     case "log-level":

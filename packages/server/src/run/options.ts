@@ -12,6 +12,7 @@ import type { LiveOverrides } from "@inkling/store/overrides/live-overrides";
 import type { LiveRulesets } from "@inkling/store/rulesets/live-rulesets";
 import type { Store } from "@inkling/store/store";
 import type { DataActions } from "../admin/handler.ts";
+import type { LivePrecisions } from "../decisions/live-precisions.ts";
 import type { DecisionRecorder } from "../decisions/recorder.ts";
 import type { LimitCells } from "../limits/cells.ts";
 import type { GroupExchange } from "../limits/group-exchange.ts";
@@ -96,6 +97,7 @@ export interface Services extends Foundation {
   readonly decisions: DecisionRecorder;
   readonly overrides: LiveOverrides;
   readonly rulesets: LiveRulesets;
+  readonly precisions: LivePrecisions;
   readonly revoked: RevokedKeys;
   readonly notices: NoticeListener;
   /** Undefined if the database cannot be shared by several hosts. */
@@ -103,7 +105,15 @@ export interface Services extends Foundation {
 }
 
 /** The kinds of changes that must reach the threads that answer requests. */
-export const CHANGES = ["release", "overrides", "rulesets", "clock", "log-level", "keys"] as const;
+export const CHANGES = [
+  "release",
+  "overrides",
+  "rulesets",
+  "precisions",
+  "clock",
+  "log-level",
+  "keys",
+] as const;
 export type Change = (typeof CHANGES)[number];
 
 /**

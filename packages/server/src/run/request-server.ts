@@ -37,6 +37,7 @@ interface AnsweringParts extends Pick<AppOptions, "version"> {
   readonly keyring: Keyring;
   readonly overrides: { readonly current: Overrides };
   readonly rulesets: AppOptions["rulesets"];
+  readonly precisions: AppOptions["precisions"];
   readonly visits: AppOptions["visits"];
   readonly decisions: AppOptions["decisions"];
   readonly memoryKeys: AppOptions["memoryKeys"];

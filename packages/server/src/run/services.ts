@@ -11,6 +11,7 @@ import { RevokedFile } from "@inkling/store/keys/revoked-file";
 import { liveOverrides, type OverrideEvent } from "@inkling/store/overrides/live-overrides";
 import { liveRulesets, type RulesetEvent } from "@inkling/store/rulesets/live-rulesets";
 import { openStore, type Store } from "@inkling/store/store";
+import { livePrecisions } from "../decisions/live-precisions.ts";
 import { DecisionRecorder } from "../decisions/recorder.ts";
 import { GroupCounts } from "../limits/group-counts.ts";
 import { GroupExchange } from "../limits/group-exchange.ts";
@@ -129,13 +130,16 @@ export async function openServices(
     },
   });
   closers.push(() => rulesets.stop());
+  const precisions = livePrecisions(store.decisions, checkMs, () => serving.publish("precisions"));
+  closers.push(() => precisions.stop());
   await Promise.all([usage.start(), overrides.start(), rulesets.start(), group?.start()]);
 
   revoked.follow(keyLoader);
 
-  // Answers do not depend on notices and earlier entries, so nothing waits for them.
+  // Answers do not depend on precisions, notices and earlier entries, so nothing waits for them.
   const notices = store.listen({ live: { keys: keyLoader, overrides, rulesets }, log });
   closers.push(() => notices.stop());
+  void precisions.start();
   void notices.start();
   void storeEarlierEntries(store.overrides, dataDir, log);
 
@@ -151,6 +155,7 @@ export async function openServices(
     decisions,
     overrides,
     rulesets,
+    precisions,
     revoked,
     notices,
     group,

@@ -4,6 +4,7 @@
 // has keys, usage and limits.
 
 import { Overrides } from "@inkling/engine";
+import type { Precisions } from "@inkling/engine/assess";
 import { KeyTable } from "@inkling/store/keys/key-table";
 import { Keyring } from "@inkling/store/keys/keyring";
 import { overridesOf } from "@inkling/store/overrides/record";
@@ -37,6 +38,7 @@ export class RequestWorker {
   private readonly keyring = new Keyring();
   private readonly overrides = { current: Overrides.NONE };
   private readonly rulesets = { current: NO_RULESET };
+  private readonly precisions: { current: Precisions } = { current: {} };
   private readonly cells: LimitCells;
   private readonly mxCounts: MxCounts;
   private readonly decisions: DecisionCollector;
@@ -68,6 +70,7 @@ export class RequestWorker {
       keyring: this.keyring,
       overrides: this.overrides,
       rulesets: this.rulesets,
+      precisions: this.precisions,
       visits: new VisitorCounts(start.visitorKey, start.visits),
       cells: this.cells,
       clockAheadMs,
@@ -94,6 +97,9 @@ export class RequestWorker {
         return;
       case "rulesets":
         this.rulesets.current = message.ruleset;
+        return;
+      case "precisions":
+        this.precisions.current = message.precisions;
         return;
       case "keys":
         return this.takeKeys(message);

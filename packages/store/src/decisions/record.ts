@@ -53,6 +53,8 @@ export interface DecisionRow extends TraceColumns {
   readonly idempotency: string | null;
   /** Hash of the request's body (assess/answer.ts); null without the header. */
   readonly body_hash: string | null;
+  /** Codes of the reasons that applied with weight 0, separated by spaces; null without any. */
+  readonly unweighted: string | null;
 }
 
 /** A stored decision as the admin API and `inkling decisions` return it. */
@@ -75,6 +77,7 @@ interface DecisionJson {
   readonly facts: Readonly<Record<string, FactValue>>;
   readonly outcome: Outcome | null;
   readonly outcome_at: string | null;
+  readonly outcome_note: string | null;
 }
 
 /** About how much memory a row takes in addition to the members that callers and rulesets can make large. */
@@ -95,6 +98,7 @@ export interface StoredRow extends Omit<AnsweredRow, "created_at" | "review"> {
   readonly review: number;
   readonly outcome: Outcome | null;
   readonly outcome_at: EpochMs | string | null;
+  readonly outcome_note: string | null;
 }
 
 export function decisionJson(row: StoredRow): DecisionJson {
@@ -118,6 +122,7 @@ export function decisionJson(row: StoredRow): DecisionJson {
     facts: JSON.parse(row.facts),
     outcome,
     outcome_at: row.outcome_at === null ? null : new Date(Number(row.outcome_at)).toISOString(),
+    outcome_note: row.outcome_note,
   };
 }
 

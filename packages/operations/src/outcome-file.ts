@@ -1,0 +1,63 @@
+// outcome-file.ts: reads the lines of a file with outcomes, such as a payment provider's list of chargebacks.
+//
+// in   CSV with the columns ref, outcome and at, in this order, or one JSON object with these members per line
+// out  what each line says, or what is wrong with it; a good line never depends on a bad one
+
+import { OUTCOMES } from "@inkling/contract";
+import { issueLines } from "@inkling/engine";
+import type { RefOutcome } from "@inkling/store/decisions";
+import { isoTime } from "@inkling/store/text/fields";
+import { z } from "zod";
+import { oneOf } from "./operation.ts";
+
+/** Maximum lines in one request, and characters in one line. */
+export const MAX_LINES = 500;
+const MAX_LINE = 1_024;
+/** A time further ahead comes from a wrong clock or a wrong column. */
+const AHEAD_MS = 3_600_000;
+const HEADER = /^"?ref"?,"?outcome"?(,"?at"?)?$/i;
+/** A field of CSV after its comma. Quotation marks in a quoted field are doubled (RFC 4180). */
+const FIELD = /,\s*(?:"((?:[^"]|"")*)"\s*|([^",]*))/y;
+
+const row = z.strictObject({
+  ref: z.string("must be text").min(1, "is empty").max(128, "is longer than 128 characters"),
+  outcome: oneOf(OUTCOMES),
+  at: isoTime.optional(),
+});
+
+/** @returns what the line says; undefined for a header or an empty line; a text that says what is wrong */
+export function readOutcomeLine(line: string, now: number): RefOutcome | string | undefined {
+  if (line.length > MAX_LINE) return `is longer than ${MAX_LINE.toLocaleString("en")} characters`;
+  const text = line.replace(/^\uFEFF/, "").trim();
+  if (text === "" || HEADER.test(text)) return undefined;
+  const given = text.startsWith("{") ? jsonOf(text) : csvOf(text);
+  if (typeof given === "string") return given;
+  const read = row.safeParse(given);
+  if (!read.success) return issueLines(read.error, "line", given).join("; ");
+  if (read.data.at !== undefined && read.data.at > now + AHEAD_MS) return "`at` is in the future";
+  return read.data;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    const { at, ...given } = JSON.parse(text);
+    return at === null ? given : { ...given, at };
+  } catch {
+    return "is not JSON";
+  }
+}
+
+function csvOf(text: string): object | string {
+  const fields: string[] = [];
+  const line = `,${text}`;
+  FIELD.lastIndex = 0;
+  for (let end = 0; end < line.length; end = FIELD.lastIndex) {
+    const found = FIELD.exec(line);
+    if (found === null) return "has a quotation mark in the wrong place";
+    fields.push(found[1]?.replaceAll('""', '"') ?? found[2]!.trim());
+  }
+  const [ref, outcome, at, ...more] = fields;
+  if (outcome === undefined || more.length > 0)
+    return "must have the columns ref, outcome and, optionally, at";
+  return { ref, outcome: outcome.toLowerCase(), ...(at && { at }) };
+}
