@@ -1405,11 +1405,15 @@ for (const backend of BACKENDS) {
       test("stored decisions are counted, and their outcome abuse becomes fraud", async () => {
         const database = new Database(address);
         await migrate(database, NOW, MIGRATIONS.slice(0, 22));
-        const { unweighted, mailbox_hash, network_hash, address_hash, account_hash, ...row } = decisionRow(1, NOW, {
-          rule: "all",
-          reasons: '[{"code":"proxy","weight":0.35},{"code":"tor_exit","weight":0.6}]',
-          shadow: '[{"rule":"no-tor","action":"deny"}]',
-        });
+        const { unweighted, mailbox_hash, network_hash, address_hash, account_hash, ...row } = decisionRow(
+          1,
+          NOW,
+          {
+            rule: "all",
+            reasons: '[{"code":"proxy","weight":0.35},{"code":"tor_exit","weight":0.6}]',
+            shadow: '[{"rule":"no-tor","action":"deny"}]',
+          },
+        );
         const rows = [
           { ...row, outcome: "abuse" },
           { ...row, id: decisionId(2), reasons: "[]", rule: null, shadow: "[]", outcome: null },

@@ -20,6 +20,6 @@ test.each([
 test.each(["weights = { proxy = 0.5 }", "weights.proxy = 0.5"])(
   "weights in another form are refused: %s",
   (text) => {
-    expect(() => withWeights(text, WEIGHTS)).toThrow("in a form that Inkling cannot edit");
+    expect(() => withWeights(text, WEIGHTS)).toThrow("RULESET_INVALID");
   },
 );

@@ -176,9 +176,9 @@ const ANY_HEADER = /^\s*\[/;
  */
 export function withWeights(ruleset: string, weights: ReadonlyMap<ReasonCode, number>): string {
   if (weights.size === 0) return ruleset;
-  const lines = ruleset.split("\n");
+  const lines = ruleset.trim() === "" ? [] : ruleset.split("\n");
   let start = lines.findIndex((line) => HEADER.test(line));
-  if (start < 0) start = lines.push(...(ruleset.trim() === "" ? [] : [""]), "[weights]") - 1;
+  if (start < 0) start = lines.push(...(lines.length === 0 ? [] : [""]), "[weights]") - 1;
   const length = lines.slice(start + 1).findIndex((line) => ANY_HEADER.test(line));
   const end = length < 0 ? lines.length : start + 1 + length;
   const added: string[] = [];
