@@ -273,13 +273,17 @@ const WIDE_STEPS = [...RADIUS_STEPS.filter((km) => km >= 50), 5000];
 
 /** Returns the value below which this share of the weight lies. */
 function quantile(values: Float32Array | Float64Array, weights: Float64Array, share: number): number {
-  const order = Uint32Array.from(values.keys()).sort((a, b) => values[a]! - values[b]!);
+  const byValue = new Map<number, number>();
+  values.forEach((value, i) => {
+    byValue.set(value, (byValue.get(value) ?? 0) + weights[i]!);
+  });
+  const sorted = Float64Array.from(byValue.keys()).sort();
   let left = share * weights.reduce((sum, weight) => sum + weight, 0);
-  const at = order.find((i) => {
-    left -= weights[i]!;
+  const found = sorted.find((value) => {
+    left -= byValue.get(value)!;
     return left <= 0;
   });
-  return values[at ?? order.at(-1)!]!;
+  return found ?? sorted.at(-1)!;
 }
 
 /** Returns the number of IPv4 addresses at each place. @param cover for a source that combines several sources */

@@ -63,6 +63,8 @@ interface OperatorPlace {
 /** A database's place, as far as it is more often right than wrong. */
 interface KnownPlace extends Pick<OperatorPlace, "stated" | "place"> {
   readonly isCityUnknown?: boolean;
+  /** Names the area in whose middle the place is. Equal areas have equal places. */
+  readonly area?: string;
 }
 
 interface KnownCity {
@@ -226,7 +228,12 @@ export class OperatorPlaces {
       return { stated: at, place: { ...at, accuracyRadius }, isCityUnknown };
     const middle = this.middleOf(country, isRegion ? region.isoCode : undefined);
     const place = { ...stated, latitude: middle?.latitude, longitude: middle?.longitude };
-    return { stated, place, isCityUnknown };
+    const area = [
+      country,
+      ...stated.subdivisions.flatMap(({ isoCode, name }) => [isoCode, name]),
+      networkKind,
+    ];
+    return { stated, place, isCityUnknown, area: area.join() };
   }
 
   /** Returns the middle of all addresses in a country, or in one of its regions. */

@@ -85,6 +85,8 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
       weight === undefined && (lineage.length > 0 || weightOf(feed) < OWN_OBSERVATION),
   );
   const mayConfirm = new Set(collecting.map(({ feed }) => publisherOf(feed))).size > 1;
+  const witnesses = [...lists, ...copied];
+  const weightOfVotes = cachedWeight();
   for (const domain of byDepth(listed)) {
     const cut = cutSuffix(domain);
     const up = walkUp(domain, cut);
@@ -103,9 +105,8 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
       if (conflict.verdict === "not disposable") continue;
     }
     const isUndoubted = parent === undefined && !isFree && doubts.length === 0;
-    const isCopy = copied.some((claim) => names(claim, path));
-    const weight = () => independentWeight(votesOf([...lists, ...copied], path));
-    if (isUndoubted && (isCopy || mayConfirm) && weight() < OWN_OBSERVATION) {
+    const needsWeight = isUndoubted && (mayConfirm || copied.some((claim) => names(claim, path)));
+    if (needsWeight && weightOfVotes(votesOf(witnesses, path)) < OWN_OBSERVATION) {
       if (hasDisposableName(path)) byName.add(domain);
       else {
         undecided.add(domain);
@@ -122,8 +123,10 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
 /** Credits entries to their origins: an entry that a list shares with one of its sources is a copy. */
 export class Credit {
   private readonly sources: ReadonlyMap<string, readonly DomainClaims[]>;
+  private readonly weighted: ReadonlyMap<DomainClaims, WeightedList>;
 
   constructor(claims: readonly DomainClaims[]) {
+    this.weighted = new Map(claims.map((claim) => [claim, weighted(claim)]));
     const asSource = claims.filter(({ subject }) => subject === "disposable" || subject === "copied");
     this.sources = new Map(
       claims.map(({ feed, lineage = [] }) => [feed, asSource.filter((one) => lineage.includes(one.feed))]),
@@ -140,9 +143,20 @@ export class Credit {
   /** Returns the lists that contain the domain, with their weights and origins. */
   votes(lists: readonly DomainClaims[], path: readonly string[]): WeightedList[] {
     return lists.flatMap((claim) =>
-      names(claim, path) ? { ...weighted(claim), weight: this.weightOf(claim, path) } : [],
+      names(claim, path) ? { ...this.weighted.get(claim)!, weight: this.weightOf(claim, path) } : [],
     );
   }
+}
+
+/** Returns {@link independentWeight}, which computes each set of votes once. */
+function cachedWeight(): (votes: readonly WeightedList[]) => number {
+  const weights = new Map<string, number>();
+  return (votes) => {
+    const key = votes.map(({ feed, weight }) => `${feed} ${weight}`).join();
+    const weight = weights.get(key) ?? independentWeight(votes);
+    weights.set(key, weight);
+    return weight;
+  };
 }
 
 /** Maps each shared domain, under which anybody can get a name, to the feed that lists it. */

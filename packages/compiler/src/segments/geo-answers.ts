@@ -22,6 +22,12 @@ export interface AnswerSteps {
   readonly collectGarbage: () => void;
 }
 
+interface Described extends PlaceOrigin {
+  readonly stated: Place;
+  /** Only if the database, or the middle of an area, fills in members. */
+  readonly place?: Place;
+}
+
 /** Number of answers created between two garbage collections. Each answer leaves about 3 KB of garbage. */
 const COLLECT_EVERY = 100_000;
 
@@ -38,6 +44,8 @@ export class GeoAnswers {
   private readonly firstGround: Uint16Array;
   private readonly firstValue: Uint32Array;
   private readonly others = new Map<number, number>();
+  /** By area and country: a third of places share the answer of their region or country. */
+  private readonly ofAreas = new Map<string, number>();
   private readonly notes = new Map<string, number>();
   private made = 0;
 
@@ -85,10 +93,18 @@ export class GeoAnswers {
   }
 
   private make(placeNumber: number, countryNumber: number, kind: number): number {
+    const code = countryNumber > 0 ? this.countries[countryNumber - 1]! : undefined;
+    const { area, ...described } = this.describe(placeNumber, code, kind);
+    if (area === undefined) return this.add(described, code);
+    const key = `${area} ${code}`;
+    const value = this.ofAreas.get(key) ?? this.add(described, code);
+    this.ofAreas.set(key, value);
+    return value;
+  }
+
+  private add({ stated, place = stated, ...origin }: Described, code: string | undefined): number {
     const { complete, encode, collectGarbage } = this.steps;
     if (++this.made % COLLECT_EVERY === 0) collectGarbage();
-    const code = countryNumber > 0 ? this.countries[countryNumber - 1]! : undefined;
-    const { stated, place = stated, ...origin } = this.describe(placeNumber, code, kind);
     const isSilent = code !== undefined && place.registeredCountryCode === undefined;
     const whole = complete(isSilent ? { ...place, registeredCountryCode: code } : place);
     const answer = encode(whole);
@@ -96,12 +112,11 @@ export class GeoAnswers {
     return this.records.add(this.templates.divide(answer), this.noteFor(filledMask(stated, whole), origin));
   }
 
-  /** @returns `place` only if the database, or the middle of an area, fills in members */
   private describe(
     number: number,
     registered: string | undefined,
     kind: number,
-  ): PlaceOrigin & { readonly stated: Place; readonly place?: Place } {
+  ): Described & { readonly area?: string } {
     const { places } = this.source;
     if (number === 0) return { stated: { subdivisions: [] } };
     if (number <= places.length) {
