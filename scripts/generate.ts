@@ -20,6 +20,7 @@ import { decisionTables } from "./generators/decision-tables.ts";
 import { evidenceExamples } from "./generators/evidence-examples.ts";
 import { feedTables } from "./generators/feed-tables.ts";
 import type { Generated, Generator } from "./generators/generated.ts";
+import { lineageTables } from "./generators/lineage-tables.ts";
 import { logEventTables } from "./generators/log-event-tables.ts";
 import { metricsTable } from "./generators/metrics-table.ts";
 import { operations } from "./generators/operations.ts";
@@ -41,6 +42,7 @@ const GENERATORS: readonly Generator[] = [
   evidenceExamples,
   feedTables,
   operations,
+  lineageTables,
   logEventTables,
   metricsTable,
   problems,

@@ -255,28 +255,6 @@ function ruleRows(mode: Mode, claims: readonly DomainClaims[]): TruthRow[] {
   });
 }
 
-/** Returns a table of the share of each list's entries that each other list has, and of the entries that no other list has. */
-export function lineageTable(): string {
-  const claims = claimsOf(existsSync(MIRROR) ? "mirror" : "seeds");
-  const lists = claims.filter(({ subject }) => subject === "disposable" || subject === "copied");
-  const rows = lists.map((list) => {
-    const names = namesOf(list);
-    const others = lists.filter((other) => other !== list);
-    const shares = lists.map((other) =>
-      other === list
-        ? ""
-        : percent(
-            names.filter((name) => other.domains.has(name)),
-            names,
-          ),
-    );
-    const unique = names.filter((name) => !others.some(({ domains }) => domains.has(name)));
-    return `| \`${list.feed}\` | ${[count(names.length), ...shares, percent(unique, names)].join(" | ")} |\n`;
-  });
-  const heads = ["list", "entries", ...lists.map(({ feed }) => `in \`${feed}\``), "on no other"];
-  return `| ${heads.join(" | ")} |\n|${"---|".repeat(heads.length)}\n${rows.join("")}`;
-}
-
 function precisionRows(mode: Mode, claims: readonly DomainClaims[]): TruthRow[] {
   const verdicts = judgeDomains(claims);
   const lists = claims.filter(({ subject }) => subject === "disposable");

@@ -1,5 +1,5 @@
 // truth.ts: `npm run bench -- truth` measures with samples how often the answers are right. It writes bench/TRUTH.md,
-// and tables in docs/accuracy.md, docs/decision-reference.md, docs/decisions.md and docs/mail-policy.md.
+// and tables in docs/accuracy.md, docs/decision-reference.md and docs/decisions.md.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { ROOT, sourcesLine } from "../lib/data.ts";
 import { BENCH } from "../lib/peers.ts";
 import { builds } from "./builds.ts";
 import { measureDecisions } from "./decisions.ts";
-import { lineageTable, measureDisposable } from "./domains.ts";
+import { measureDisposable } from "./domains.ts";
 import { measureKinds } from "./kinds.ts";
 import { loginTable } from "./logins.ts";
 import { measureMachines } from "./machines.ts";
@@ -52,7 +52,6 @@ export async function writeTruth(commit: string): Promise<string> {
   writeIntoDocs("docs/accuracy.md", "places", places);
   writeIntoDocs("docs/accuracy.md", "measured", `${measured}\n${main}`);
   writeIntoDocs("docs/decisions.md", "logins", await loginTable());
-  writeIntoDocs("docs/mail-policy.md", "measured", lineageTable());
   writeIntoDocs("docs/decision-reference.md", "measured", `${measured}\n${decisions}`);
   return file;
 }

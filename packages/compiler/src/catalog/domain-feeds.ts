@@ -1,8 +1,8 @@
 // domain-feeds.ts: the mail domain feeds that are on by default. The sets "free" and "relay" are allow-lists.
 //
-// Source: the lineage of disposable/disposable is in its src/disposablehosts/generator.py. docs/mail-policy.md shows which
-// lists share entries.
+// Source: docs/mail-policy.md shows which lists share entries.
 
+import { sourcesOf } from "./domain-lineage.ts";
 import type { Feed } from "./feed.ts";
 import { AGE, DAY, fixed, MIB, OURS, WEEK } from "./feed-limits.ts";
 
@@ -23,15 +23,6 @@ const COLLECTION = {
   maxBytes: 16 * MIB,
 } as const;
 
-/** The sources in disposable/disposable's generator.py that are feeds, and the sources of those feeds. */
-const COLLECTED = [
-  "disposable-email-domains",
-  "fakefilter",
-  "mailchecker-domains",
-  "wesbos-burner",
-  "ivolo-domains",
-] as const;
-
 /** Popular domains, from MISP's warning lists. They count against other lists, but never in favour of a domain. */
 const POPULAR = {
   sets: "popular",
@@ -46,7 +37,7 @@ const POPULAR = {
 /** Inkling's own domain lists. */
 const OUR_DOMAINS = { ...OURS, format: "relay-domains", entries: { least: 10, most: 2_000 } } as const;
 
-export const DOMAIN_FEEDS: readonly Feed[] = [
+const ROWS: readonly Feed[] = [
   {
     ...DISPOSABLE,
     id: "disposable-email-domains",
@@ -95,7 +86,6 @@ export const DOMAIN_FEEDS: readonly Feed[] = [
     homepage: "https://github.com/disposable/disposable",
     urls: fixed("https://disposable.github.io/disposable-email-domains/domains.txt"),
     licence: "MIT",
-    lineage: COLLECTED,
     change: 0.45,
     entries: { least: 20_000, most: 750_000 },
   },
@@ -108,8 +98,6 @@ export const DOMAIN_FEEDS: readonly Feed[] = [
     urls: fixed("https://raw.githubusercontent.com/tompec/disposable-email-domains/main/index.json"),
     licence: "MIT",
     change: 0.3,
-    // The list states no sources for entries from before 2025, so it counts as a copy of the lists below.
-    lineage: ["disposable-domains", ...COLLECTED],
     entries: { least: 40_000, most: 1_300_000 },
     seed: {
       package: "disposable-domains",
@@ -155,7 +143,6 @@ export const DOMAIN_FEEDS: readonly Feed[] = [
     title: "wesbos: an old collection, mostly entries of the two above",
     homepage: "https://github.com/wesbos/burner-email-providers",
     urls: fixed("https://raw.githubusercontent.com/wesbos/burner-email-providers/master/emails.txt"),
-    lineage: ["ivolo-domains", "mailchecker-domains"],
     entries: { least: 3_000, most: 500_000 },
     seed: {
       package: "burner-email-providers",
@@ -260,3 +247,8 @@ export const DOMAIN_FEEDS: readonly Feed[] = [
     supplement: true,
   },
 ];
+
+export const DOMAIN_FEEDS = ROWS.map((feed) => {
+  const sources = sourcesOf(feed.id);
+  return sources.length === 0 ? feed : { ...feed, lineage: sources };
+});

@@ -5,6 +5,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { suggestDomain, walkUp } from "@inkling/engine";
+import { SHARED_ENTRIES_FILE, sharedEntries } from "../../../../scripts/shared-entries.ts";
 import { MIRROR, VECTORS } from "../../../../test/harness/data-folders.ts";
 import type { DomainClaims, DomainSubject } from "../catalog/claims.ts";
 import { EXTENSIONS } from "../catalog/feed.ts";
@@ -168,6 +169,10 @@ for (const from of ["mirror", "seeds"] as const)
         expect(lookup(verdicts, domain).length).toBeGreaterThan(0);
     });
   });
+
+test("the counts of shared entries are those of the mirror", () => {
+  expect(sharedEntries(MIRROR)).toBe(readFileSync(SHARED_ENTRIES_FILE, "utf8"));
+});
 
 test("lists that share more than half of the smaller list have a source in common, apart from two old collections", () => {
   const lists = realClaims("mirror").filter(

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { DOMAIN_SOURCES, shareOf } from "../catalog/domain-lineage.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { independentWeight, type WeightedList } from "./lineage.ts";
 
@@ -82,4 +83,14 @@ test("the lineage of each feed names the lineage of what it copies, and no feed 
     expect([id, copied.filter((feed) => !lineage.includes(feed))]).toEqual([id, []]);
     expect([id, lineage.includes(id)]).toEqual([id, false]);
   }
+});
+
+test("sources of domain lists are declared only if the shares of entries do not show them", () => {
+  const ids = new Set(FEEDS.map(({ id }) => id));
+  for (const { list, source, why } of DOMAIN_SOURCES) {
+    const isShown = shareOf(source, list) >= 0.75 && shareOf(list, source) < shareOf(source, list);
+    expect([list, source, isShown]).toEqual([list, source, why === undefined]);
+    expect([ids.has(list), ids.has(source)]).toEqual([true, true]);
+  }
+  expect(DOMAIN_SOURCES.filter(({ why }) => why === undefined).length).toBeGreaterThan(4);
 });
