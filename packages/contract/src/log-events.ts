@@ -296,6 +296,16 @@ const SERVER_EVENTS = {
     levels: ["error"],
     help: "`ruleset.json` in the data folder cannot be read or written.",
   },
+  "traces-failed": {
+    about: "server",
+    levels: ["error"],
+    help: "The collector at `INKLING_OTLP_URL` did not take spans, because of `reason`. The server drops these spans, and sends new ones each second. `traces-back` reports the recovery.",
+  },
+  "traces-back": {
+    about: "server",
+    levels: ["info"],
+    help: "The collector takes spans again.",
+  },
   "webhook-failed": {
     about: "server",
     levels: ["info"],

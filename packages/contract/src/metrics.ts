@@ -230,6 +230,11 @@ export const METRICS = {
     labels: [],
     help: "`INKLING_DECISIONS_MAX_MB` in bytes. Above it, the server deletes the oldest decisions.",
   },
+  inkling_trace_spans_total: {
+    type: "counter",
+    labels: ["outcome"],
+    help: "Spans for INKLING_OTLP_URL, by outcome: sent, or dropped because too many waited or the collector failed.",
+  },
   inkling_webhook_attempts_total: {
     type: "counter",
     labels: ["outcome"],

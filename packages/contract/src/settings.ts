@@ -340,6 +340,17 @@ export const SETTINGS = {
     docs: "Domains that Inkling never looks up in DNS, including their subdomains, comma-separated (a list in the file).",
     readBy: ["worker", "builder"],
   },
+  otlpUrl: {
+    type: {
+      pattern: /^https?:\/\/[^\s?#@]+$/,
+      form: "the base URL of a collector, such as http://127.0.0.1:4318, without user name and query",
+      placeholder: "URL",
+    },
+    unset: "no traces",
+    help: "OpenTelemetry collector that gets spans of sampled requests and decisions (OTLP over HTTP)",
+    docs: "Base URL of an OpenTelemetry collector, such as `http://127.0.0.1:4318`. It gets [spans of sampled requests and decisions](monitoring.md#traces) by OTLP over HTTP, at `/v1/traces`.",
+    readBy: ["worker"],
+  },
   logLevel: {
     type: "log level",
     default: "info",

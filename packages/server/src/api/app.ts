@@ -153,6 +153,7 @@ export class App {
     // A server with a clock must send Date (RFC 9110 6.6.1). Bun does, except for HEAD.
     if (method === "HEAD") response.headers.set("Date", new Date(exchange.now).toUTCString());
     counts.recordAnswer(route.slot, status, exchange.audience, ms);
+    exchange.span?.end(method, route.path.text, status, exchange.code, exchange.id);
     if (log.hasAccess) {
       const { key, id: requestId, code } = exchange;
       const traceId = traceIdOf(exchange.traceparent);

@@ -75,6 +75,7 @@ export function callOf<S extends Scope>(
     peers,
     release,
     request,
+    span,
     wants,
   } = exchange;
   const caller = exchange.findCaller();
@@ -92,6 +93,7 @@ export function callOf<S extends Scope>(
       isSandbox,
       wants,
       ids: exchange.ids,
+      span,
       findCaller: () => caller,
     },
     readmit: () => admission.readmit(request, scope, caller),

@@ -19,6 +19,7 @@ import { PLAIN, type Question } from "../lookup/pipeline.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import type { Audience, Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
+import type { RequestSpan, Tracer } from "../telemetry/tracer.ts";
 
 /** Returns the address at the other end of a connection, and sets its idle timeout. Bun's server implements this. */
 export interface Peers {
@@ -58,6 +59,7 @@ export interface AppOptions extends StatusSource {
   readonly trustedProxies: readonly Prefix[];
   readonly counts: Counts;
   readonly log: Log;
+  readonly tracer?: Tracer | undefined;
   /** Returns the documents. The first call loads them, so that startup does not wait for them. */
   readonly documents: () => Promise<OpenDocuments>;
   /** Epoch ms. */
@@ -87,6 +89,7 @@ export class Exchange implements Question {
   /** As sent, if it is valid. */
   readonly traceparent: string | undefined;
   readonly now: number;
+  readonly span: RequestSpan | undefined;
   readonly release: LoadedRelease | undefined;
   readonly overrides: Overrides;
   readonly allowMissing: boolean;
@@ -111,6 +114,7 @@ export class Exchange implements Question {
     this.id = requestId(request.headers, options.newRequestId);
     this.traceparent = traceparentOf(request.headers);
     this.now = options.now();
+    this.span = options.tracer?.start(this.traceparent, this.now);
     this.release = options.releases.current;
     this.overrides = options.overrides.current;
     this.allowMissing = options.allowMissing;

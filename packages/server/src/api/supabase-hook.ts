@@ -107,13 +107,14 @@ function refusal({ did_you_mean, reasons }: DecisionAnswer) {
 
 const isNoVisitor = ({ code }: Problem) => code === "IP_ADDRESS_RESERVED" || code === "IP_ADDRESS_INVALID";
 
-function questionOf({ release, overrides, now, allowMissing, ids }: Exchange): Question {
+function questionOf({ release, overrides, now, allowMissing, ids, span }: Exchange): Question {
   return {
     release,
     overrides,
     now,
     allowMissing,
     ids,
+    span,
     isSandbox: false,
     wants: PLAIN,
     findCaller: () => undefined,

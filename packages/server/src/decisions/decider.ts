@@ -106,6 +106,13 @@ export class Decider {
    * @param value what a caller sent, parsed from JSON; undefined if it was not JSON
    */
   assess(value: unknown, question: Question): Decided | Problem | Promise<Decided> {
+    const end = question.span?.startDecision();
+    const decided = this.decide(value, question);
+    if (end === undefined) return decided;
+    return decided instanceof Promise ? decided.then(end) : end(decided);
+  }
+
+  private decide(value: unknown, question: Question): Decided | Problem | Promise<Decided> {
     if (value === undefined) return NOT_JSON;
     const { ruleset } = this;
     const input = readDecisionInput(value, ruleset.schema);

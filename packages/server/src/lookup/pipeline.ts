@@ -27,6 +27,7 @@ import type { RequestIds } from "../http/request-id.ts";
 import type { UsageCounter } from "../limits/key-cells.ts";
 import type { MxFinding } from "../mx/check.ts";
 import type { Counts } from "../telemetry/counts.ts";
+import type { RequestSpan } from "../telemetry/tracer.ts";
 import { CALLER_UNKNOWN, problemOf } from "./failures.ts";
 import { type EmailChecks, mxCheck } from "./mx.ts";
 import { sandboxAddress, sandboxEmail } from "./sandbox.ts";
@@ -50,6 +51,8 @@ export interface Question extends AnswerSource {
   readonly key?: { readonly id: KeyId } | undefined;
   /** The ids of the request that asks, for stored decisions. */
   readonly ids?: RequestIds | undefined;
+  /** The request's span, if the request is traced. */
+  readonly span?: RequestSpan | undefined;
   /** Finds the address that `me` refers to. */
   findCaller(): IpAddress | undefined;
 }

@@ -22,12 +22,18 @@ import { MxLookups } from "../mx/check.ts";
 import type { MxCounts } from "../mx/counts.ts";
 import type { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
+import { Tracer } from "../telemetry/tracer.ts";
 import { networksOf } from "./options.ts";
 
 type WorkerSettings = SettingsOf<"worker">;
 
 /** Milliseconds for accepting the connections in a listener's queue. Closing the listener resets any that remain. */
 const QUEUE_MS = 20;
+
+const SOURCES = {
+  elapsed: () => performance.now(),
+  randomBytes: (n: number) => crypto.getRandomValues(new Uint8Array(n)),
+};
 
 /** The data that answers come from. This thread owns it, or messages keep it up to date. */
 interface AnsweringParts extends Pick<AppOptions, "version"> {
@@ -61,6 +67,7 @@ export class RequestServer {
   private readonly buckets: Buckets;
   private readonly memory: BatchMemory;
   private readonly mx: MxLookups;
+  private readonly tracer: Tracer | undefined;
   private app: App;
   private server: Bun.Server<undefined> | undefined;
   isDraining = false;
@@ -82,6 +89,8 @@ export class RequestServer {
     this.memory = new BatchMemory(parts.worker?.workers, parts.bodies);
     const dns = makeResolver(dnsServersOf(settings.dnsServers));
     this.mx = new MxLookups({ dns, counts: parts.mxCounts, elapsed: () => performance.now() });
+    const { otlpUrl } = settings;
+    if (otlpUrl !== undefined) this.tracer = new Tracer({ ...parts, ...SOURCES, url: otlpUrl });
     this.app = this.makeApp();
   }
 
@@ -98,9 +107,9 @@ export class RequestServer {
       documents: this.documents,
       checks: new EmailChecks(this.mx, this.parts.mxCounts, this.settings.dnsExclude),
       now: Date.now,
-      elapsed: () => performance.now(),
+      ...SOURCES,
+      tracer: this.tracer,
       newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
-      randomBytes: (n) => crypto.getRandomValues(new Uint8Array(n)),
     });
   }
 
@@ -148,6 +157,7 @@ export class RequestServer {
   async stop(finishMs?: number): Promise<void> {
     if (this.server !== undefined) await drained(this.server, finishMs);
     this.mx.stop();
+    await this.tracer?.stop();
   }
 
   /** Stops at once, without finishing requests. */

@@ -79,6 +79,9 @@ export const slotOf = (id: Counted): Slot => SLOTS.get(id)!; // the map contains
 
 const PROBLEM_SLOTS: ReadonlyMap<ProblemCode, number> = new Map(PROBLEM_CODES.map((code, i) => [code, i]));
 
+/** What became of the spans of traced requests. */
+const SPAN_OUTCOMES = ["sent", "dropped"] as const;
+
 const SIZES = {
   requests: AUDIENCES.length * ROWS.length * STATUSES,
   lookups: SCOPES.length * AUDIENCES.length * REQUEST_KINDS.length,
@@ -87,6 +90,7 @@ const SIZES = {
   problems: PROBLEM_CODES.length,
   flags: OVERRIDE_FLAGS.length,
   countries: LETTERS * LETTERS,
+  spans: SPAN_OUTCOMES.length,
 };
 /** Number of bytes that the counts need. */
 export const COUNTS_BYTES = 8 * Object.values(SIZES).reduce((sum, size) => sum + size);
@@ -100,6 +104,7 @@ export class Counts {
   private readonly problems: Float64Array;
   private readonly flags: Float64Array;
   private readonly countries: Float64Array;
+  private readonly spans: Float64Array;
   private readonly sample = { second: 0, read: 0, turn: 0 };
 
   /** @param memory COUNTS_BYTES; one thread adds to the counts, and other threads may read them */
@@ -117,6 +122,7 @@ export class Counts {
     this.problems = take(SIZES.problems);
     this.flags = take(SIZES.flags);
     this.countries = take(SIZES.countries);
+    this.spans = take(SIZES.spans);
   }
 
   /** Adds up the counts of several workers. */
@@ -167,6 +173,14 @@ export class Counts {
    */
   countCountry(code: string | undefined, weight: number): void {
     if (code !== undefined) this.countries[countryIndex(code)]! += weight;
+  }
+
+  countSpans(outcome: (typeof SPAN_OUTCOMES)[number], count: number): void {
+    this.spans[SPAN_OUTCOMES.indexOf(outcome)]! += count;
+  }
+
+  spanRows(): Iterable<[string, number]> {
+    return SPAN_OUTCOMES.map((outcome, i) => [outcome, this.spans[i]!]);
   }
 
   /** Returns how many locations the next one counts as; 0 if its country must not be read. @param now epoch ms */

@@ -177,6 +177,8 @@ export const READERS: Readers = {
   ],
   inkling_decisions_stored_bytes: ({ storage }) => storage.decisionsBytes,
   inkling_decisions_limit_bytes: ({ storage }) => storage.decisionsLimitBytes,
+  inkling_trace_spans_total: ({ counts }) =>
+    Array.from(counts.spanRows(), ([outcome, count]) => [{ outcome }, count]),
   inkling_webhook_attempts_total: ({ webhooks }) =>
     Array.from(webhooks.attempts, ([outcome, count]) => [{ outcome }, count]),
   inkling_webhook_dropped_total: ({ webhooks }) => webhooks.dropped,
