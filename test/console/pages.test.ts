@@ -156,6 +156,10 @@ describe("lookup", () => {
     expect(await button("Set Abuser for 81.2.69.142").count()).toBe(0); // a second override would replace the first
     expect(await focusedText(page)).toBe("Lookup"); // the clicked button no longer exists
     expect(await textOf(page)).toContain("your override");
+    await page.getByText(/UTC ada override added/).waitFor();
+    await go("lookup/user-81");
+    await page.getByRole("heading", { name: "Decisions by ref user-81" }).waitFor();
+    await page.getByText("None are stored.").waitFor();
     await go("overrides");
     expect(await textOf(page)).toContain("our own office");
     await confirm(page, "Remove the override for 81.2.69.142", "Remove");

@@ -24,7 +24,6 @@ function Overview({ rest }: { rest: string }) {
   const changed = () => setChanges((n) => n + 1);
   return (
     <>
-      <DecisionsByDay changes={changes} />
       <ResourceList
         route="GET decisions"
         rows={({ decisions }) => decisions}
@@ -59,6 +58,7 @@ function Overview({ rest }: { rest: string }) {
           ["Outcome", ({ outcome }) => <OutcomeBadge outcome={outcome} />],
         ]}
       />
+      <DecisionsByDay changes={changes} />
       <DeleteDecisions onDeleted={changed} />
     </>
   );

@@ -23,7 +23,6 @@ export function AddressResult({ answer, missing, reload }: AddressResultProps) {
   const unknown = REPUTATION_FLAGS.filter((flag) => isUnknown(reputation, flag, missing));
   return (
     <div class="pair">
-      <LocationCard address={address} answer={geolocation} />
       <div>
         <ReputationCard
           address={address}
@@ -34,6 +33,7 @@ export function AddressResult({ answer, missing, reload }: AddressResultProps) {
         />
         <ApiRequest value={address} answer={{ geolocation, reputation }} />
       </div>
+      <LocationCard address={address} answer={geolocation} />
       <OverrideCard overrides={overrides} reload={reload} />
       <EvidenceCard title="Evidence for the reputation" from={reputation} />
       {!isProblem(geolocation) && <EvidenceCard title="Evidence for the location" from={geolocation} />}

@@ -14,6 +14,7 @@ import { AddressResult } from "./address.tsx";
 import { lacksData, readsData } from "./answers.ts";
 import { EmailResult } from "./email.tsx";
 import { describeFound, findValues, MAX_TEXT, MAX_VALUES } from "./find-values.ts";
+import { KnownCard } from "./known.tsx";
 import { NetworkResult } from "./network.tsx";
 import { ResultList } from "./results.tsx";
 import {
@@ -177,7 +178,10 @@ function Results({ search }: { search: Search }) {
               <p class="problem">The server currently has no data for {lacking.join(", ")}.</p>
             )}
             {answer ? (
-              <Result answer={answer} missing={missing} reload={reload} />
+              <>
+                <Result answer={answer} missing={missing} reload={reload} />
+                <KnownCard answer={answer} />
+              </>
             ) : (
               <ResultList answers={answers} missing={missing} reload={reload} />
             )}
