@@ -1,8 +1,7 @@
 // drawn-addresses.ts: samples public addresses, and finds a database's places for them.
 
 import { IpAddress, specialUse, unwrapIpv4 } from "@inkling/engine";
-import type { NetworkWalk } from "../packages/compiler/src/geo/place-list.ts";
-import type { GeoSource } from "../packages/compiler/src/geo/place-source.ts";
+import type { GeoSource, NetworkWalk } from "../packages/compiler/src/geo/place-source.ts";
 
 export type Family = 4 | 6;
 /** Sorted addresses: the first 64 bits of each (IPv4: 32), as two words, low word first. */

@@ -8,7 +8,7 @@ export type {
 } from "../../packages/compiler/src/catalog/claims.ts";
 export { FEEDS } from "../../packages/compiler/src/catalog/feeds.ts";
 export { type OperatorFeed, OperatorPlaces } from "../../packages/compiler/src/geo/operator-places.ts";
-export type { PlaceSource } from "../../packages/compiler/src/geo/place-list.ts";
+export type { PlaceSource } from "../../packages/compiler/src/geo/place-source.ts";
 export { CountrySource, GeoSource } from "../../packages/compiler/src/geo/place-source.ts";
 export { readPlace } from "../../packages/compiler/src/geo/read-place.ts";
 export { Mmdb } from "../../packages/compiler/src/mmdb/mmdb.ts";

@@ -40,6 +40,6 @@ export * from "./segment/release.ts";
 export * from "./segment/segment.ts";
 export * from "./text/base62.ts";
 export * from "./text/countries.ts";
-export * from "./text/issue-lines.ts";
-export * from "./text/json-limits.ts";
+export * from "./text/issues.ts";
+export * from "./text/issues.ts";
 export * from "./text/times.ts";

@@ -14,15 +14,20 @@ import {
   rowsThatFit,
   shareOf,
 } from "./cells.ts";
-import type {
-  FormatName,
-  JsonLayout,
-  LinesLayout,
-  RowLayout,
-  TableFormat,
-  TableLayout,
-} from "./row-layout.ts";
-import { delimiterIn, endsLinesWithCr, firstRow, hintIn, splitRow, splitRows } from "./rows.ts";
+import {
+  delimiterIn,
+  endsLinesWithCr,
+  type FormatName,
+  firstRow,
+  hintIn,
+  type JsonLayout,
+  type LinesLayout,
+  type RowLayout,
+  splitRow,
+  splitRows,
+  type TableFormat,
+  type TableLayout,
+} from "./rows.ts";
 
 const EMAIL_NAME = /^(user|customer|contact)?[-_ ]?(e-?mail|e-?mail[-_ ]?addr(ess)?|mail)$/i;
 

@@ -15,7 +15,7 @@ import {
   titleOf,
   usage,
 } from "./layout.ts";
-import type { FormatName } from "./row-layout.ts";
+import type { FormatName } from "./rows.ts";
 
 export type Plan = FileLayout & Additions;
 

@@ -12,10 +12,8 @@ import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { runHere } from "../../../cli/src/program.testing.ts";
 import { Mmdb } from "../../../compiler/src/mmdb/mmdb.ts";
 import { csvField } from "./csv.ts";
-import { writeExport } from "./export.ts";
-import type { ExportFormat, Piece, Request } from "./format.ts";
-import { chosenColumns, networks } from "./format.ts";
-import { FORMATS } from "./formats.ts";
+import { FORMATS, writeExport } from "./export.ts";
+import { chosenColumns, type ExportFormat, networks, type Piece, type Request } from "./format.ts";
 import { ExportSource } from "./source.ts";
 
 /** The warning at the first change in a data folder, or no message at all. */

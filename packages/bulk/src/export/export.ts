@@ -10,7 +10,23 @@ import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { extname, join } from "node:path";
 import { BulkError, Interrupted } from "../errors.ts";
 import { notWritten, PartialFile } from "../partial-file.ts";
+import { clickhouse, csv } from "./csv.ts";
+import { haproxy, ipset, nftables, nginx } from "./filters.ts";
 import type { ExportFormat, Piece, Request } from "./format.ts";
+import { mmdb } from "./mmdb.ts";
+import { parquet } from "./parquet.ts";
+
+/** The formats that the command line offers. */
+export const FORMATS: readonly ExportFormat[] = [
+  mmdb,
+  csv,
+  parquet,
+  nginx,
+  ipset,
+  nftables,
+  haproxy,
+  clickhouse,
+];
 
 export interface Written {
   readonly path: string;

@@ -8,12 +8,11 @@ import type { Command } from "commander";
 import { answer, openAnswerData, RELEASE, Refused } from "../runtime/answer.ts";
 import { addAction, type Context, joined } from "../runtime/command.ts";
 import { linesOf, STDIN_OR_OUT } from "../runtime/input.ts";
-import { subjectOf } from "../runtime/subjects.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import { lookupText } from "../terminal/lookup-text.ts";
 import { attributions } from "../terminal/release-tables.ts";
 import { printSources, warn } from "../terminal/terminal.ts";
-import { ATTRIBUTION, answerValues } from "./values.ts";
+import { ATTRIBUTION, answerValues, subjectOf } from "./values.ts";
 
 const SETTINGS = ["dataDir"] as const;
 

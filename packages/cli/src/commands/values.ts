@@ -5,13 +5,20 @@
 // command continues, and its exit code is 1.
 
 import { didYouMean, MEMBERS, namesMatching, TABLES } from "@inkling/bulk/members";
+import { kindOf } from "@inkling/bulk/values";
 import type { Settings } from "@inkling/contract";
-import { INCLUDE, type Lookup } from "@inkling/engine";
+import { INCLUDE, type Lookup, type Prefix, toAsciiDomain } from "@inkling/engine";
+import { readAsn, readNetwork } from "@inkling/server/network-summary";
 import { notAValue } from "@inkling/server/value-texts";
-import { type AnswerData, answer, openAnswerData, Refused } from "../runtime/answer.ts";
+import {
+  type AnswerData,
+  answer,
+  openAnswerData,
+  Refused,
+  reportOfNetwork,
+  reportOfSystem,
+} from "../runtime/answer.ts";
 import type { Context, Flags } from "../runtime/command.ts";
-import { reportOfNetwork, reportOfSystem } from "../runtime/networks.ts";
-import { type Subject, subjectOf } from "../runtime/subjects.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import { lookupLine, lookupText } from "../terminal/lookup-text.ts";
 import { networkLine, networkText, systemLine, systemText } from "../terminal/network-text.ts";
@@ -228,4 +235,25 @@ function textOf(isOne: boolean, flags: Flags, data: AnswerData, { terminal }: Co
     if (isLong) return answers.map(([lookup, body]) => lookupText(lookup, result(body))).join("\n\n");
     return lookupLine(answers.map(([lookup, body]) => [lookup, result(body)]));
   };
+}
+
+export type Subject =
+  | { readonly kind: "ip" | "email" }
+  | { readonly kind: "network"; readonly network: Prefix }
+  | { readonly kind: "as"; readonly asn: number }
+  | { readonly kind: "domain"; readonly domain: string };
+
+/** Returns what kind of value a word on the command line is; undefined if it is none. The lookup decides whether an email address is valid. */
+export function subjectOf(value: string): Subject | undefined {
+  const kind = kindOf(value);
+  if (kind !== undefined) return { kind };
+  const asn = readAsn(value);
+  if (asn !== undefined) return { kind: "as", asn };
+  if (value.includes("/")) {
+    const network = readNetwork(value);
+    return network && { kind: "network", network };
+  }
+  // A domain's last label is not a number, so 8.8.8.8.8 is a mistyped address.
+  const domain = /\.[^.]*[^.\d][^.]*$/.test(value) ? toAsciiDomain(value) : undefined;
+  return domain === undefined ? undefined : { kind: "domain", domain };
 }

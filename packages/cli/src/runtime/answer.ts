@@ -12,19 +12,29 @@ import {
   Answerer,
   type AnswerSource,
   bodyOf,
+  formatPrefix,
   type IpAddress,
   type LoadedRelease,
   type Lookup,
   Overrides,
+  type Prefix,
   parseIp,
   RESERVED,
 } from "@inkling/engine";
 import { problemOf } from "@inkling/server/failures";
+import {
+  type NetworksReport,
+  reportOfSystem as reportOf,
+  reportOfNetworks,
+  type SystemReport,
+} from "@inkling/server/network-sources";
+import { networkUse } from "@inkling/server/network-summary";
 import { type Problem, problemBody } from "@inkling/server/problems";
+import { finish } from "@inkling/server/turns";
 import { reservedText } from "@inkling/server/value-texts";
 import type { Store } from "@inkling/store/store";
 import { databaseFile } from "../config/settings.ts";
-import { CliError } from "../terminal/errors.ts";
+import { CliError, EXIT } from "../terminal/errors.ts";
 import { missingText } from "../terminal/release-tables.ts";
 
 /** The flag of commands that can read an earlier release. */
@@ -169,3 +179,39 @@ export class Refused extends CliError {
     this.document = problemBody(problem);
   }
 }
+
+/** Maximum number of parts that are examined for one value. Examining them takes about a second. */
+const MAX_PARTS = 1 << 18;
+
+/**
+ * Reports on a network: shares by flag and country, feeds, owners, and parts.
+ * @throws Refused for a special-use network
+ */
+export function reportOfNetwork(network: Prefix, data: AnswerData, now: number): NetworksReport {
+  const use = networkUse(network);
+  if (use !== undefined) throw reserved(formatPrefix(network), network.address, use);
+  return finish(reportOfNetworks([network], sourceOf(data, now), MAX_PARTS));
+}
+
+/**
+ * Reports on an AS. This takes one pass over the network segment: half a second.
+ * @throws CliError if the release has no network data, or no data about the AS
+ */
+export function reportOfSystem(asn: number, data: AnswerData, now: number): SystemReport {
+  if (data.release.network === undefined)
+    throw new CliError("the release has no data about networks", "`inkling doctor` shows why");
+  const found = finish(reportOf(asn, sourceOf(data, now), MAX_PARTS));
+  if (found !== undefined) return found;
+  throw new CliError(
+    `no network of AS${asn} is known`,
+    "the AS announces nothing, or the release has no data about it",
+    EXIT.error,
+  );
+}
+
+const sourceOf = ({ release, overrides }: AnswerData, now: number): AnswerSource => ({
+  release,
+  overrides,
+  now,
+  allowMissing: true,
+});

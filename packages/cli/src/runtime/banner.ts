@@ -2,11 +2,12 @@
 
 import type { Settings } from "@inkling/contract";
 import { feedsOf } from "@inkling/data";
-import type { LoadedRelease, Lookup } from "@inkling/engine";
+import type { LoadedRelease, Lookup, Release } from "@inkling/engine";
 import { localUrl } from "../config/settings.ts";
 import { attributions, dataAge, dataGaps, oldestData } from "../terminal/release-tables.ts";
 import { formatAgo, type Style } from "../terminal/terminal.ts";
 import { answer } from "./answer.ts";
+import { type BuildResult, isOffline, unreachedText } from "./build.ts";
 import type { KeysOf } from "./keys.ts";
 
 interface BannerInput {
@@ -181,3 +182,43 @@ function bodyOf(
     return undefined; // there is no data for this value, which the banner reports on separate lines
   }
 }
+
+type Gaps = Pick<Release, "missing" | "partial">;
+
+const OFFLINE =
+  "Offline: no list of proxies or abusers could be fetched, so reputation lookups return 503. Stop with Ctrl-C, then set INKLING_MIRROR to a folder of feeds, or start with --allow-missing.";
+
+/** What `inkling up` prints in a terminal once the data that its first release lacked has arrived. */
+export class Arrivals {
+  private readonly allowMissing: boolean;
+  private gaps: Gaps;
+  private saidUnreached = false;
+
+  /** @param release the release that the server started with */
+  constructor(release: Gaps, { allowMissing }: Pick<Settings, "allowMissing">) {
+    this.allowMissing = allowMissing;
+    this.gaps = release;
+  }
+
+  /**
+   * @param seconds since the server started
+   * @returns what to print after a build; undefined if it changes nothing for a user who waits for data
+   */
+  after(result: BuildResult, seconds: number, style: Style): string | undefined {
+    const { release, unreached } = result.done;
+    const before = this.gaps;
+    this.gaps = release;
+    const rest = dataGaps(release, style).map((gap) => `  ${gap}`);
+    if (countGaps(release) < countGaps(before)) {
+      const isComplete = release.missing.length === 0 && before.missing.length > 0;
+      const what = isComplete ? "Proxy and abuse lists loaded" : "More lists loaded";
+      return [style.bold(`${what} (${Math.round(seconds)} s).`), ...rest].join("\n");
+    }
+    if (countGaps(release) === 0 || this.saidUnreached || unreached.length === 0) return undefined;
+    this.saidUnreached = true;
+    if (isOffline(result) && release.missing.length > 0 && !this.allowMissing) return OFFLINE;
+    return [`${unreachedText(unreached)} Inkling retries them.`, ...rest].join("\n");
+  }
+}
+
+const countGaps = ({ missing, partial }: Gaps) => missing.length + partial.length;

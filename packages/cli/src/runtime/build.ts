@@ -37,7 +37,7 @@ import { feedCount, LiveLine, Progress } from "../terminal/progress.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { ensureWritable } from "./data-folder.ts";
 import { credentialsOf } from "./feeds.ts";
-import { linesIn } from "./lines.ts";
+import { linesIn } from "./input.ts";
 
 export type BuildDone = BuildEvent & { type: "done" };
 type BuildConflict = BuildEvent & { type: "conflict" };

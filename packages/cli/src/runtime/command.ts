@@ -1,11 +1,12 @@
-// command.ts: runs a command with its context and its settings, adds the settings' flags, and prints the result.
+// command.ts: runs a command with its context and its settings, adds the settings' flags, asks for a confirmation, and
+// prints the result.
 
 import { flagName, type SettingName, type Settings, settingRow } from "@inkling/contract";
 import { type Command, Option } from "commander";
 import type { Environment } from "../config/environment.ts";
 import { typeOf } from "../config/setting-types.ts";
 import { type LoadedSettings, loadSettings } from "../config/settings.ts";
-import type { ExitCode } from "../terminal/errors.ts";
+import { CliError, type ExitCode } from "../terminal/errors.ts";
 import type { Stopper } from "../terminal/stop.ts";
 import { type Terminal, warn } from "../terminal/terminal.ts";
 
@@ -134,4 +135,27 @@ export function addAction<Args extends (string | undefined)[]>(
     const result = await run({ ...loaded, flags }, ...(given.slice(0, -2) as Args));
     if (result) printResult(context, flags, result);
   });
+}
+
+interface Refusals {
+  /** The error without a terminal. */
+  readonly unasked: string;
+  /** The error if the answer is not yes. */
+  readonly declined: string;
+  /** How to confirm without a terminal. */
+  readonly hint: string;
+}
+
+/**
+ * Asks before a change that affects visitors or servers, or that needs an agreement.
+ * @throws CliError if there is no terminal, or if the answer is not yes
+ */
+export async function confirm(
+  { terminal }: Context,
+  question: string,
+  { unasked, declined, hint }: Refusals,
+): Promise<void> {
+  if (terminal.prompt === undefined) throw new CliError(unasked, hint);
+  const answer = await terminal.prompt(`${question} [y/N] `);
+  if (!/^y(es)?$/i.test(answer.trim())) throw new CliError(declined, hint);
 }

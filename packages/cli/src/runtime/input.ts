@@ -5,7 +5,6 @@ import { decode, type Encoding } from "@inkling/bulk/decode";
 import { untilStopped } from "@inkling/bulk/errors";
 import { trimmed } from "@inkling/bulk/values";
 import { CliError, explainFileError } from "../terminal/errors.ts";
-import { linesIn } from "./lines.ts";
 
 /** The file name that stands for standard input or output. */
 export const STDIN_OR_OUT = "-";
@@ -131,4 +130,35 @@ export async function* numberedLinesOf(
       if (line !== "") yield { line, number };
     }
   }
+}
+
+/**
+ * Splits a UTF-8 stream into lines, grouped by chunk.
+ * @param longest length from which an incomplete line is yielded as a part of a line; a complete line is yielded whole,
+ *   however long it is
+ * @returns lines without their ends (LF, CRLF or CR); the last line does not need an end
+ */
+export async function* linesIn(
+  chunks: AsyncIterable<Uint8Array>,
+  longest = Number.POSITIVE_INFINITY,
+): AsyncGenerator<string[]> {
+  const decoder = new TextDecoder();
+  let held = "";
+  let endsInCr = false; // the LF of a CRLF may be in the next chunk
+  for await (const chunk of chunks) {
+    let text = decoder.decode(chunk, { stream: true });
+    if (text === "") continue;
+    if (endsInCr && text.startsWith("\n")) text = text.slice(1);
+    endsInCr = text.endsWith("\r");
+    const [first = "", ...others] = text.split(/\r\n?|\n/);
+    const lines = [held + first, ...others]; // the text that was held back is not searched again
+    held = lines.pop() ?? "";
+    if (held.length > longest) {
+      lines.push(held);
+      held = "";
+    }
+    yield lines;
+  }
+  held += decoder.decode();
+  if (held !== "") yield [held];
 }

@@ -10,7 +10,7 @@ import { countryCode } from "../place/countries.ts";
 import { type Coordinates, DENSITIES, type Density, distanceKm, knownCoordinates } from "../place/place.ts";
 import { nameKeys, nameWords } from "../place/place-names.ts";
 import { areRelated, findSubdivisionCode } from "../place/subdivisions.ts";
-import type { PlaceList, PlaceSource } from "./place-list.ts";
+import type { PlaceList, PlaceSource } from "./place-source.ts";
 
 /** A city to look up. */
 export interface CityName {

@@ -8,7 +8,7 @@
 import type { Prefix } from "@inkling/engine";
 import type { AsnNetworks } from "../parse/asn.ts";
 import type { StatedPlace, StatedPlaces } from "../parse/index.ts";
-import type { NetworkWalk, PlaceSource, RegisteredCountries } from "./place-list.ts";
+import type { NetworkWalk, PlaceSource, RegisteredCountries } from "./place-source.ts";
 
 /** What is known of networks without the geofeeds. */
 export interface Grounds {

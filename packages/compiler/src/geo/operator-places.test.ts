@@ -10,10 +10,9 @@ import { encodePlace } from "../place/encode-place.ts";
 import type { Place } from "../place/place.ts";
 import { geoTable } from "../segments/geo-table.ts";
 import { writeSegment } from "../segments/segment-writer.ts";
-import type { OperatorFeed } from "./operator-places.ts";
-import type { PlaceSource, RegisteredCountries } from "./place-list.ts";
+import { type OperatorFeed, placesOfServers } from "./operator-places.ts";
 import { preferPlaces } from "./place-preference.ts";
-import { placesOfServers } from "./server-places.ts";
+import type { PlaceSource, RegisteredCountries } from "./place-source.ts";
 
 const place = (
   countryCode: string,

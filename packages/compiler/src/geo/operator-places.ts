@@ -11,6 +11,7 @@
 import {
   cover,
   type Networks,
+  networkAround,
   networksOf,
   overlay,
   type Prefix,
@@ -32,7 +33,7 @@ import { cleanName } from "../place/place-names.ts";
 import { findSubdivisionCode, findSubdivisionName } from "../place/subdivisions.ts";
 import { type CityName, Gazetteer, weigh } from "./gazetteer.ts";
 import { isOfSmallSystem, KINDS, layersOf, ROWS } from "./layers.ts";
-import type { PlaceSource } from "./place-list.ts";
+import type { PlaceSource } from "./place-source.ts";
 
 /**
  * The networks of a feed, and what the feed states about them: "anycast" for all of them, or a place for each network.
@@ -366,3 +367,36 @@ function checked({ country: code, region, city: name, postal, trust }: StatedPla
     ...(trust !== undefined && { trust }),
   };
 }
+
+const WIDENED = 24;
+
+/**
+ * Returns the /24s in which a VPN states one place for all its servers, and the servers elsewhere and of IPv6.
+ *
+ * Servers move inside their networks, and a network of a data centre is in one city. Of 11,199 servers of gluetun's lists
+ * in May 2026 with another server of the same VPN in their /24, 99.8% are within 50 km of that server's city, if the
+ * list's tenth with the server is left out and DB-IP has both in one country; DB-IP's cities are right for 92%,
+ * GeoLite2's for 91%.
+ */
+export function placesOfServers({ networks, placeOf, places }: StatedPlaces): StatedPlaces {
+  const made: Prefix[] = [];
+  const ids: number[] = [];
+  const add = (network: Prefix, i: number) => {
+    made.push(network);
+    ids.push(placeOf[i]!);
+  };
+  for (let first = 0; first < networks.length; ) {
+    const around = blockOf(networks[first]!);
+    let next = first + 1;
+    while (next < networks.length && around !== undefined && blockOf(networks[next]!) === around) next++;
+    const isOnePlace = placeOf.subarray(first, next).every((id) => id === placeOf[first]);
+    if (around !== undefined && isOnePlace) add(networkAround(networks[first]!.address, WIDENED), first);
+    else for (let i = first; i < next; i++) add(networks[i]!, i);
+    first = next;
+  }
+  return { networks: made, placeOf: Uint32Array.from(ids), places };
+}
+
+/** Returns the number of an address's /24, or undefined for IPv6 and for networks that are at least as wide. */
+const blockOf = ({ address, bits }: Prefix): number | undefined =>
+  address.family === 4 && bits > WIDENED ? address.words[0]! >>> (32 - WIDENED) : undefined;

@@ -3,8 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import { parsePrefix } from "@inkling/engine";
 import type { Place } from "../place/place.ts";
-import type { PlaceSource } from "./place-list.ts";
 import { preferPlaces } from "./place-preference.ts";
+import type { PlaceSource } from "./place-source.ts";
 
 type Row = readonly [network: string, city: string | undefined];
 

@@ -9,7 +9,7 @@
 import { NETWORK_KINDS } from "@inkling/contract";
 import type { KindClaims, NetworkKind } from "../catalog/claims.ts";
 import { FeedError } from "../catalog/feed.ts";
-import type { NetworkWalk } from "../geo/place-list.ts";
+import type { NetworkWalk } from "../geo/place-source.ts";
 import type { AsnNetworks } from "../parse/asn.ts";
 import { dataTable, once } from "../parse/csv.ts";
 

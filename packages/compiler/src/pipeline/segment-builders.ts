@@ -5,10 +5,9 @@ import type { DomainClaims, NetworkClaims, NetworkSubject } from "../catalog/cla
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS, PLACE_PREFERENCE, PREFERRED_IN_LARGE_SYSTEMS } from "../catalog/feeds.ts";
 import { type Grounds, plausible } from "../geo/harvested.ts";
-import type { OperatorFeed } from "../geo/operator-places.ts";
-import type { NetworkWalk, PlaceSource } from "../geo/place-list.ts";
+import { type OperatorFeed, placesOfServers } from "../geo/operator-places.ts";
 import { preferPlaces } from "../geo/place-preference.ts";
-import { placesOfServers } from "../geo/server-places.ts";
+import type { NetworkWalk, PlaceSource } from "../geo/place-source.ts";
 import { kindsOfNetworks, networksOfLargeSystems } from "../network/kinds.ts";
 import { vpnNetworks } from "../network/vpn-networks.ts";
 import { type AsnNetworks, networksOfSystems } from "../parse/asn.ts";

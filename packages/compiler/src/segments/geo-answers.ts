@@ -4,7 +4,7 @@
 import { filledMask, type GeoFeeds, geoEntries, type PlaceOrigin } from "../geo/evidence.ts";
 import { COUNTRIES, GROUNDS, groundOf } from "../geo/layers.ts";
 import type { OperatorPlaces } from "../geo/operator-places.ts";
-import type { PlaceSource } from "../geo/place-list.ts";
+import type { PlaceSource } from "../geo/place-source.ts";
 import { MEASURED_DATABASE } from "../place/accuracy.ts";
 import type { Place } from "../place/place.ts";
 import type { AnswerRecords } from "./answer-records.ts";

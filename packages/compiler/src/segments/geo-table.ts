@@ -5,7 +5,7 @@
 import { cover, KEPT_RECORDS, type Networks, overlay, type RangeColumns } from "@inkling/engine";
 import { countryIn, groundOf, KINDS_BY_SIZE, kindIn, rowIn } from "../geo/layers.ts";
 import { networksIn, type OperatorFeed, OperatorPlaces } from "../geo/operator-places.ts";
-import type { NetworkWalk, PlaceSource, RegisteredCountries } from "../geo/place-list.ts";
+import type { NetworkWalk, PlaceSource, RegisteredCountries } from "../geo/place-source.ts";
 import { AnswerRecords } from "./answer-records.ts";
 import { AnswerTemplates } from "./answer-templates.ts";
 import { EvidenceWriter } from "./evidence-records.ts";

@@ -12,8 +12,13 @@ import type {
 } from "../catalog/claims.ts";
 import { type Feed, FeedError } from "../catalog/feed.ts";
 import type { FeedCopy } from "../fetch/copy.ts";
-import type { PlaceSource, RegisteredCountries } from "../geo/place-list.ts";
-import { CountrySource, GeoSource, registeredFromList } from "../geo/place-source.ts";
+import {
+  CountrySource,
+  GeoSource,
+  type PlaceSource,
+  type RegisteredCountries,
+  registeredFromList,
+} from "../geo/place-source.ts";
 import { readAnonymous } from "../parse/anonymous-ip.ts";
 import { type AsnNetworks, readAsnCsv, readAsnMmdb } from "../parse/asn.ts";
 import type { NetworkGroup } from "../parse/grouped-networks.ts";

@@ -29,8 +29,7 @@ import { type LookupFailure, NO_RELEASE } from "../lookup/failure.ts";
 import { emailLabels, INCLUDE, visitorNetwork } from "../lookup/opt-ins.ts";
 import { bitsOfAnswer, REPUTATIONS } from "../overrides/reputation-flags.ts";
 import { isCountryCode, notCountry } from "../text/countries.ts";
-import { issueLines } from "../text/issue-lines.ts";
-import { whyUncheckable } from "../text/json-limits.ts";
+import { issueLines, whyUncheckable } from "../text/issues.ts";
 import {
   FACT_INDEX,
   type FactSchema,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { whyUncheckable } from "./json-limits.ts";
+import { whyUncheckable } from "./issues.ts";
 
 const rows: [string, string, RegExp | undefined][] = [
   ["a few values", '{"a":[1,"b",null,true,{}]}', undefined],

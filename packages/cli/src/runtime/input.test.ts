@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { linesIn } from "./lines.ts";
+import { linesIn } from "./input.ts";
 
 /** Splits text that arrives in chunks of this many bytes. */
 async function split(text: string, size: number, longest?: number): Promise<string[]> {
