@@ -26,7 +26,7 @@ type Attributes = Readonly<
   Record<string, string | number | bigint | boolean | readonly string[] | undefined>
 >;
 
-/** A span as OTLP has it in JSON. */
+/** The JSON of a span in OTLP. */
 interface Span {
   readonly traceId: string;
   readonly spanId: string;
