@@ -216,13 +216,13 @@ describe("rules", () => {
 
   test("the starter ruleset, its examples, its changes, tried on a visitor, and published with a note", async () => {
     await button("Use the starter ruleset").click();
-    await checked("0 live rules, 4 in shadow; 2 of 2 examples pass");
+    await checked("0 live rules, 5 in shadow; 4 of 4 examples pass");
     const live = STARTER_RULESET.replace('mode = "shadow"', 'mode = "live"');
     await write(live);
-    await checked("1 live rule, 3 in shadow; 1 of 2 examples pass");
+    await checked("1 live rule, 4 in shadow; 3 of 4 examples pass");
     await page.getByText("expected allow and rules no-hosting-sign-ups; got deny").waitFor();
-    await write(live.replace('action = "allow"', 'action = "deny"'));
-    await checked("1 live rule, 3 in shadow; 2 of 2 examples pass");
+    await write(live.replace('"hosting" }\naction = "allow"', '"hosting" }\naction = "deny"'));
+    await checked("1 live rule, 4 in shadow; 4 of 4 examples pass");
     await write(STARTER_RULESET.replace("challenge = 0.5", "challenge = 0.3"));
     await checked("0 live rules");
     const changes = page.getByLabel(/^Changes since ruleset/);
@@ -405,8 +405,8 @@ describe("decisions", () => {
     await row().getByRole("link").first().click();
     await page.getByRole("heading", { name: "deny decided by the score (no ruleset)" }).waitFor();
     expect((await rowsIn(page, "Facts")).join()).toContain("disposable-4.com");
-    await page.getByRole("button", { name: "Abuse" }).click();
-    await page.getByRole("button", { name: "Abuse", pressed: true }).waitFor();
+    await page.getByRole("button", { name: "Fraud" }).click();
+    await page.getByRole("button", { name: "Fraud", pressed: true }).waitFor();
     await page.getByRole("button", { name: "Legitimate", pressed: false }).waitFor();
     await page.getByRole("link", { name: "user-1" }).click();
     await until(async () => (await rows()).length === 2);
@@ -502,7 +502,7 @@ describe("decisions", () => {
     const outcomes = async () => (await rows()).map((text) => text.split(" ").at(-1));
     await until(async () => (await outcomes()).join() === "legitimate,proxy,legitimate");
     await page.unroute(`**/admin/v1/decisions/${id}/outcome`);
-    await label(1, "Abuse"); // the decision that failed remains selected
+    await label(1, "Fraud"); // the decision that failed remains selected
     await status("Labelled 1 as fraud.");
     expect(await page.getByText("Not labelled").count()).toBe(0);
     await until(async () => (await outcomes()).join() === "legitimate,fraud,legitimate");

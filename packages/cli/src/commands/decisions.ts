@@ -8,7 +8,7 @@ import type { Command } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";
 import { pastTime } from "../runtime/durations.ts";
 import { numberedLinesOf } from "../runtime/input.ts";
-import { AUTHOR, addResource, contextOf, plainText } from "../runtime/operation-command.ts";
+import { AUTHOR, addResource, authorOf, contextOf, plainText } from "../runtime/operation-command.ts";
 import { withExistingStore } from "../runtime/store.ts";
 import { EXIT } from "../terminal/errors.ts";
 import { formatCount, printable, table } from "../terminal/terminal.ts";
@@ -125,7 +125,7 @@ Examples:
     const problems: (Output<typeof import_outcomes>["problems"][number] & { line: number })[] = [];
     const counts = { labelled: 0, wrong: 0, unknown: 0, already_labelled: 0 };
     await withExistingStore(settings, async (store) => {
-      const here = contextOf(context, settings, store, flags.author);
+      const here = contextOf(context, settings, store, authorOf(flags));
       const label = async (some: readonly { readonly line: string; readonly number: number }[]) => {
         const lines = some.map(({ line }) => line);
         const found = await import_outcomes.run(here, { lines, replace: flags.replace === true });
