@@ -2,11 +2,11 @@
 
 import { sum } from "d3-array";
 import type { RefObject } from "preact";
-import { useCallback, useContext, useEffect, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { Button, Card, Linked, RelativeTime } from "./components/basics.tsx";
 import { ThemeChoice } from "./components/theme-choice.tsx";
 import { formatDuration } from "./format.ts";
-import { type Loading, TitleContext, useLoad, useRoute, useWindowEvent } from "./hooks.ts";
+import { type Loading, useLoad, useRoute, useWindowEvent } from "./hooks.ts";
 import { GROUPS, PAGES } from "./pages.tsx";
 import { SessionContext } from "./session.ts";
 import { type Concern, loadStatus, type Status, StatusContext } from "./status.tsx";
@@ -43,13 +43,10 @@ export function Frame({ logOut }: { logOut: () => void }) {
   const main = useRef<HTMLElement>(null);
   const [menuAt, setMenuAt] = useState<string>();
   const isMenuOpen = menuAt === location.hash; // opening another page closes it
-  const [named, setNamed] = useState<{ readonly at: string; readonly name: string }>();
-  const heading = named?.at === location.hash ? named.name : title;
-  const setTitle = useCallback((name: string) => setNamed({ at: location.hash, name }), []);
   const concerns = status.data?.concerns ?? [];
   useKeptFocus(main);
   useKeys(main);
-  usePageChange(`${id}/${rest.startsWith("?") ? "" : rest}`, heading, main);
+  usePageChange(`${id}/${rest.startsWith("?") ? "" : rest}`, title, main);
   return (
     <>
       {/* A button, not a link to "#main", because the part after "#" names the page. */}
@@ -95,12 +92,10 @@ export function Frame({ logOut }: { logOut: () => void }) {
           ))}
         </nav>
         <main ref={main} tabIndex={-1}>
-          <h1 tabIndex={-1}>{heading}</h1>
-          <TitleContext.Provider value={setTitle}>
-            <StatusContext.Provider value={status}>
-              <Page key={id} rest={rest} onRelease={status.reload} />
-            </StatusContext.Provider>
-          </TitleContext.Provider>
+          <h1 tabIndex={-1}>{title}</h1>
+          <StatusContext.Provider value={status}>
+            <Page key={id} rest={rest} onRelease={status.reload} />
+          </StatusContext.Provider>
         </main>
       </div>
       <footer>

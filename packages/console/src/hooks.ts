@@ -1,7 +1,6 @@
 // hooks.ts: provides hooks for the route, loaded data, actions and messages.
 
-import { createContext } from "preact";
-import { useCallback, useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isAbort, UserError } from "./api.ts";
 
 /** Listens on `window` while the component exists, from its first frame on. */
@@ -36,17 +35,6 @@ export interface PageProps {
   readonly rest: string;
   /** Call this after the server has switched to a different release. */
   readonly onRelease: () => void;
-}
-
-/** Receives the name of the object that a page shows. */
-export const TitleContext = createContext<(name: string) => void>(() => {});
-
-/** Makes an object's name the title of its page, until the address changes. */
-export function useTitle(name: string | undefined): void {
-  const show = useContext(TitleContext);
-  useEffect(() => {
-    if (name !== undefined) show(name);
-  }, [name, location.hash]);
 }
 
 function currentRoute() {

@@ -4,7 +4,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { REASON_CODES, REASON_ROWS, type ReasonCode } from "@inkling/contract";
-import { randomWords } from "../../../../test/harness/random.ts";
 import {
   MIN_LABELS,
   precisionsOf,
@@ -13,7 +12,7 @@ import {
   suggestWeights,
   type Weights,
 } from "./calibration.ts";
-import { calibrationError, simulateSite, talliesOf } from "./simulated-visitors.testing.ts";
+import { calibrationError, seeded, simulateSite, talliesOf } from "./simulated-visitors.testing.ts";
 
 const DEFAULTS = Object.fromEntries(REASON_CODES.map((code) => [code, REASON_ROWS[code].weight])) as Weights;
 const tally = (reasons: readonly ReasonCode[], fraud: number, legitimate: number): ReasonTally => ({
@@ -30,8 +29,8 @@ describe("suggested weights", () => {
     test(`lower the calibration error on held-out outcomes (${combine})`, () => {
       let [before, after] = [0, 0];
       for (let seed = 1; seed <= 40; seed++) {
-        const next = randomWords(seed);
-        const visit = simulateSite(() => next() / 2 ** 32, combine);
+        const next = seeded(seed);
+        const visit = simulateSite(next, combine);
         const weights = suggestWeights(talliesOf(visit(2_000)), DEFAULTS);
         for (const weight of weights.values()) assert.ok(weight >= 0 && weight < 1);
         const heldOut = visit(4_000);
@@ -49,8 +48,8 @@ describe("suggested weights", () => {
   test("exist for exactly the reasons with enough labels", () => {
     let fewer = 0;
     for (let seed = 1; seed <= 200; seed++) {
-      const next = randomWords(seed);
-      const visitors = simulateSite(() => next() / 2 ** 32, "causes")(next() % 400);
+      const next = seeded(seed);
+      const visitors = simulateSite(next, "causes")(Math.floor(next() * 400));
       const enough = REASON_CODES.filter(
         (code) => visitors.filter(({ reasons }) => reasons.includes(code)).length >= MIN_LABELS,
       );

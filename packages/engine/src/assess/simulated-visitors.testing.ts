@@ -10,6 +10,20 @@ interface SimulatedVisitor {
 }
 
 /**
+ * Returns a function that returns the next number from 0 up to 1: splitmix32, as in test/harness/random.ts. The package's
+ * tests import nothing from outside the package, because they also run from its build.
+ */
+export function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x9e3779b9) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 16), 0x21f0aaad);
+    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
+    return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32;
+  };
+}
+
+/**
  * A site's visitors. Each reason applies to a random share of them and causes fraud with a random probability. Half of
  * the reasons imitate the reason before them, as a VPN's address is often in a data centre. Some fraud has no reason.
  * @param random returns a number from 0 up to 1
