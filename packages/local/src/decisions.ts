@@ -8,7 +8,7 @@ import { messageOf } from "@inkling/data";
 import { Answerer, type AnswerSource, randomBase62 } from "@inkling/engine";
 import type { Ruleset } from "@inkling/engine/assess";
 import { errorOf } from "./failures.ts";
-import { wrong } from "./options.ts";
+import { wrong } from "./read-options.ts";
 
 const ID_LENGTH = 16;
 const decoder = new TextDecoder();

@@ -3,24 +3,24 @@
 // Bytes are views of the release's data, and callers must not write to them. There are no overrides, rate limits or MX
 // checks, which only a server has.
 
-import {
-  type Answer,
-  type AssessOptions,
-  type BatchOptions,
-  type BatchResult,
-  type DataState,
-  type DecisionInput,
-  type DecisionResult,
-  type EmailOptions,
-  type Extras,
-  type IfUnavailable,
-  InklingError,
-  type Lookup,
-  type LookupOptions,
-  type LookupResult,
-  type Lookups,
-  type OnUnavailable,
+import type {
+  Answer,
+  AssessOptions,
+  BatchOptions,
+  BatchResult,
+  DataState,
+  DecisionInput,
+  DecisionResult,
+  EmailOptions,
+  Extras,
+  IfUnavailable,
+  Lookup,
+  LookupOptions,
+  LookupResult,
+  Lookups,
+  OnUnavailable,
 } from "@inkling/client";
+import { InklingError } from "@inkling/client";
 import {
   checkExtras,
   checkVisitor,
@@ -49,7 +49,8 @@ import {
 } from "@inkling/engine";
 import { Decisions } from "./decisions.ts";
 import { errorOf } from "./failures.ts";
-import { type LocalOptions, type ReadLocalOptions, readOptions } from "./options.ts";
+import type { LocalOptions } from "./options.ts";
+import { type ReadLocalOptions, readOptions } from "./read-options.ts";
 import { Releases } from "./releases.ts";
 
 /**

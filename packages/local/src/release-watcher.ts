@@ -28,7 +28,7 @@ import {
   openReader,
 } from "@inkling/data/channel";
 import type { Release } from "@inkling/engine";
-import type { SourceOptions } from "./options.ts";
+import type { SourceOptions } from "./read-options.ts";
 import { followRuleset, type RulesetMessage } from "./ruleset.ts";
 
 const POLL_MS = 1_000;

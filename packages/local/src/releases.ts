@@ -7,7 +7,7 @@ import { InklingError } from "@inkling/client";
 import { explained, loadRelease, MAPS_FILES, mapSegment } from "@inkling/data";
 import type { ChannelRuleset } from "@inkling/data/channel";
 import type { LoadedRelease } from "@inkling/engine";
-import type { SourceOptions } from "./options.ts";
+import type { SourceOptions } from "./read-options.ts";
 import type { Prepared, Refused, Taken, WatcherMessage } from "./release-watcher.ts";
 
 export interface ReleaseEvents {

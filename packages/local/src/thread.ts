@@ -2,7 +2,7 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 import { messageOf } from "@inkling/data";
-import type { SourceOptions } from "./options.ts";
+import type { SourceOptions } from "./read-options.ts";
 import { ReleaseWatcher, type Taken, type WatcherMessage } from "./release-watcher.ts";
 
 const port = parentPort!; // this module always runs as a thread
