@@ -344,6 +344,7 @@ test("a file that is lost under a running server: commands create no other, and 
   for (const suffix of ["", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
 
   await until(async () => (await warningsOf(main)).warnings.join().includes("the database file is missing"));
+  await until(() => main.events("database-unreachable").length > 0); // the next statement finds out
   expect(main.events("database-unreachable")).toMatchObject([{ hint: expect.stringContaining("restore") }]);
   const refused = {
     exitCode: 1,
