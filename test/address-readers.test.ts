@@ -25,6 +25,7 @@ const UNWRAPPED: Readonly<Record<string, string>> = {
   "compiler/src/fetch/fetch.ts": "hosts that a feed redirects to",
   "compiler/src/parse/network-list.ts": "networks of all feeds and own feeds",
   "compiler/src/parse/nro-delegated.ts": "delegations of the registries",
+  "compiler/src/pipeline/history.ts": "networks of the copies kept",
   "data/src/dns/servers.ts": "whether a text is an address",
   "engine/src/address/special-use.ts": "our own table",
   "engine/src/lookup/answerer.ts": "every lookup: API, batches, decisions, files, applications",

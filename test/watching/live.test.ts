@@ -64,7 +64,7 @@ const shortened = RULES_TEXT.replaceAll(/for: \w+/g, "for: 3s")
 /**
  * The queries of the rules without their thresholds, so that a healthy server also returns series for them.
  */
-const RULE_QUERIES = ALERTS.flatMap(({ expr }) => expr.split(" or ")).map((expr) =>
+const RULE_QUERIES = ALERTS.flatMap(({ expr }) => expr.split(/ (?:or|and) /)).map((expr) =>
   expr
     .replace(/^absent\((.*)\)$/, "$1")
     .replace(/ (>|==) [\d.]+$/, "")

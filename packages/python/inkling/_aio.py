@@ -96,6 +96,7 @@ class AsyncInkling(Generic[_U]):
         ip: Optional[str] = None,
         email: Optional[str] = None,
         user_agent: Optional[str] = None,
+        account: Optional[str] = None,
         ref: Optional[str] = None,
         expected_country: Optional[str] = None,
         previous: Optional[Mapping[str, Any]] = None,
@@ -107,7 +108,7 @@ class AsyncInkling(Generic[_U]):
     ) -> Union[Decision, _U]:
         """As Inkling.assess."""
         visitor: Any = {"ip": ip, "email": email, "user_agent": user_agent, "ref": ref, "previous": previous}
-        visitor.update(expected_country=expected_country, facts=facts, with_evidence=with_evidence)
+        visitor.update(account=account, expected_country=expected_country, facts=facts, with_evidence=with_evidence)
         visitor.update(with_facts=with_facts, idempotency_key=idempotency_key)
         return await self._within(timeout, lambda left: self.sync.assess(event, timeout=left, **visitor))
 

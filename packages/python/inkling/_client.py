@@ -205,6 +205,7 @@ class Inkling(Generic[_U]):
         ip: Optional[str] = None,
         email: Optional[str] = None,
         user_agent: Optional[str] = None,
+        account: Optional[str] = None,
         ref: Optional[str] = None,
         expected_country: Optional[str] = None,
         previous: Optional[Mapping[str, Any]] = None,
@@ -220,7 +221,7 @@ class Inkling(Generic[_U]):
         If the server stores decisions, it returns the same decision for the same `idempotency_key` for 24 hours.
         """
         visitor: Dict[str, Any] = {"event": _text("event", event), "ip": ip, "email": email, "user_agent": user_agent, "ref": ref}
-        visitor.update(expected_country=expected_country, previous=previous, facts=facts)
+        visitor.update(account=account, expected_country=expected_country, previous=previous, facts=facts)
         body = json.dumps({name: value for name, value in visitor.items() if value is not None}).encode()
         included = [name for name, is_chosen in (("evidence", with_evidence), ("facts", with_facts)) if is_chosen]
         path = _ASSESS + ("?include=" + ",".join(included) if included else "")

@@ -574,8 +574,9 @@ class Decisions(Case):
         self.assertEqual((found.ip.reputation.is_proxy, found.email.valid, found.facts["ip.kind"]), (False, True, "isp"))
 
     def test_every_member_of_a_visitor_is_a_parameter(self):
-        parameters = inspect.signature(Inkling.assess).parameters
-        self.assertEqual([name for name in VISITOR_MEMBERS if name not in parameters], [])
+        for client in (Inkling, AsyncInkling):
+            parameters = inspect.signature(client.assess).parameters
+            self.assertEqual([name for name in VISITOR_MEMBERS if name not in parameters], [])
 
     def test_other_answers_are_none(self):
         for value in ({**DECISION, "action": "quarantine"}, CLEAN, [], b"<html>", {**DECISION, "review": 1}):

@@ -317,8 +317,12 @@ describe("a backup", () => {
     const { folder } = unpacked(archive);
     const file = join(folder, "inkling.db");
     const database = new Database(file);
-    database.run("DROP TABLE inkling_key_changes");
-    database.run("DELETE FROM inkling_migrations WHERE id >= 19");
+    // What the last migration made.
+    database.run("DROP TABLE inkling_decision_counts");
+    database.run("DROP INDEX inkling_decisions_review");
+    for (const column of ["unweighted", "outcome_note"])
+      database.run(`ALTER TABLE inkling_decisions DROP COLUMN ${column}`);
+    database.run("DELETE FROM inkling_migrations WHERE id >= 25");
     database.close();
     const older = join(folder, "older.backup");
     writeFileSync(older, archiveOf([{ name: "inkling.db", bytes: readFileSync(file) }], {}, archive));

@@ -31,7 +31,7 @@ export interface InvalidEmail {
   readonly error: string;
 }
 
-export type MoreFacts = Pick<DecisionInput, "ref" | "expected_country" | "previous" | "facts">;
+export type MoreFacts = Pick<DecisionInput, "account" | "ref" | "expected_country" | "previous" | "facts">;
 
 /**
  * @typeParam R the framework's request

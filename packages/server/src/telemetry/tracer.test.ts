@@ -1,6 +1,7 @@
 // Tests traces with a server and a collector on loopback.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { fetch } from "../../../../test/harness/checked-fetch.ts";
 import { type SmallServer, startSmallServer } from "../../../../test/harness/server.ts";
 import { until } from "../../../../test/harness/until.ts";
 import { OWN_TRACES_A_SECOND } from "./tracer.ts";
