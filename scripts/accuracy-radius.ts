@@ -370,7 +370,7 @@ function summary(): void {
   for (const key of keys.filter((row) => /^world/.test(row) && listsOf(row).length > 0)) {
     const lists = listsOf(key);
     const [half, two, most] = [0.5, CONFIDENCE, 0.9].map((share) => kilometres(lists, share).toFixed(1));
-    log(`${key}: 50 % within ${half} km, 67 % ${two} km, 90 % ${most} km`);
+    log(`${key}: 50% within ${half} km, 67% ${two} km, 90% ${most} km`);
   }
   heldOut();
 }
@@ -426,12 +426,12 @@ function heldOut(): void {
       const good = (which: "without" | "with") =>
         some.filter(([, sums]) => isGood(share(sums[which], sums))).length;
       log(
-        `held out, ${name}, ${kind}: ${good("without")}, now ${good("with")} of ${some.length} hold 60 to 74 %`,
+        `held out, ${name}, ${kind}: ${good("without")}, now ${good("with")} of ${some.length} hold 60 to 74%`,
       );
       if (some.length > 50) continue;
       for (const [of, sums] of some.sort())
         log(
-          `  ${of}: ${share(sums.without, sums).toFixed(1)} %, now ${share(sums.with, sums).toFixed(1)} % of ${sums.all}`,
+          `  ${of}: ${share(sums.without, sums).toFixed(1)}%, now ${share(sums.with, sums).toFixed(1)}% of ${sums.all}`,
         );
     }
   }

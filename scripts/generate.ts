@@ -25,7 +25,7 @@ import { logEventTables } from "./generators/log-event-tables.ts";
 import { metricsTable } from "./generators/metrics-table.ts";
 import { operations } from "./generators/operations.ts";
 import { problems } from "./generators/problems.ts";
-import { pythonMembers } from "./generators/python-members.ts";
+import { pythonFields } from "./generators/python-fields.ts";
 import { sandboxTables } from "./generators/sandbox-tables.ts";
 import { settingsTable } from "./generators/settings-table.ts";
 import { webhookTables } from "./generators/webhook-tables.ts";
@@ -46,7 +46,7 @@ const GENERATORS: readonly Generator[] = [
   logEventTables,
   metricsTable,
   problems,
-  pythonMembers,
+  pythonFields,
   sandboxTables,
   settingsTable,
   webhookTables,

@@ -155,7 +155,7 @@ type Case = (host: Host) => Promise<readonly [args: readonly string[], expected:
 
 const here = (after: object) => ({ ...after, host: hostname() });
 const HOOK = { url: "https://example.com/hook", events: ["data.stale"] } as const;
-const webhookWith = (members: object) => expect.objectContaining({ ...HOOK, ...members });
+const webhookWith = (fields: object) => expect.objectContaining({ ...HOOK, ...fields });
 const addWebhook = async ({ webhooks }: Store) =>
   (await webhooks.add({ ...HOOK, allowPrivate: false }, ADA)).webhook.id;
 const bobsToken = expect.objectContaining({ name: "bob", role: "read", state: "active" });
@@ -170,7 +170,7 @@ const enabled = (id: string) => {
   const [before, after] = [expect.any(String), null].map((disabled_at) => webhookWith({ disabled_at }));
   return { action: "webhook-enabled", subject: id, before, after };
 };
-const keyWith = (members: object) => expect.objectContaining({ name: "shop", ...members });
+const keyWith = (fields: object) => expect.objectContaining({ name: "shop", ...fields });
 
 /**
  * Commands that change something and are tested here, each with at least one command line: those without a row, those

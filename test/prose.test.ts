@@ -27,7 +27,7 @@ const SENTENCES: readonly (readonly [before: string, after: string])[] = [
   ],
   [
     "Where fewer than nine of ten report it ready, the share stays as it is, and the servers are named.",
-    "If fewer than 90 % of servers report ready, `promote` stops, lists the servers, and exits with code 1.",
+    "If fewer than 90% of servers report ready, `promote` stops, lists the servers, and exits with code 1.",
   ],
   ["Without any, nothing is checked.", "Without reports, the check is skipped."],
   [
@@ -48,7 +48,7 @@ const SENTENCES: readonly (readonly [before: string, after: string])[] = [
   ],
   [
     "The server knows two in five Tor exits from a list of our own.",
-    "The server detects about 40 % of Tor exits from a built-in list.",
+    "The server detects about 40% of Tor exits from a built-in list.",
   ],
   ["Lookups per second, and at once, for each key.", "The per-key rate: lookups per second, and burst size."],
   [

@@ -42,8 +42,8 @@ export async function publicNames(): Promise<string> {
     settings: SETTING_NAMES.map(variableName),
     commands: flagsOf(await commandTree("0.0.0")),
     "exports of @inkling/client": exportsOf(join(ROOT, "packages/client/src/index.ts")),
-    "members of Inkling": membersOf(Inkling),
-    "members of InklingError": [...membersOf(InklingError), ...Object.keys(new InklingError("INTERNAL", ""))],
+    "fields of Inkling": fieldsOf(Inkling),
+    "fields of InklingError": [...fieldsOf(InklingError), ...Object.keys(new InklingError("INTERNAL", ""))],
     "exports of @inkling/local": exportsOf(join(ROOT, "packages/local/src/index.ts")),
     "exports of the Python package": pythonNames(),
   };
@@ -88,7 +88,7 @@ function exportsOf(path: string, ofTypes = false): string[] {
   return [...listed, ...declared, ...passedOn];
 }
 
-const membersOf = ({ prototype }: { readonly prototype: object }): string[] =>
+const fieldsOf = ({ prototype }: { readonly prototype: object }): string[] =>
   Object.getOwnPropertyNames(prototype).filter((name) => name !== "constructor");
 
 function pythonNames(): string[] {

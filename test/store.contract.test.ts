@@ -194,7 +194,7 @@ for (const backend of BACKENDS) {
         expect(await store.rotateKey(key.id, NOW)).toBeUndefined();
       });
 
-      test("a change replaces the named members; the others and the tokens stay", async () => {
+      test("a change replaces the named fields; the others and the tokens stay", async () => {
         const store = await open();
         const { key, token } = await store.createKey(wanted({ quota: 5, networks: ["10.0.0.0/8"] }));
         const stamp = await store.readKeyStamp();

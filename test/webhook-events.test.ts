@@ -185,7 +185,7 @@ test("a server tells of a held copy, of an old feed and of a quota that is used 
   const dataOf = (type: string) =>
     receiver.received.map(({ body }) => JSON.parse(body)).find((one) => one.type === type)?.data;
 
-  const held = { sha256: "b".repeat(64), why: "is_abuser: 3.7 % of IPv4" };
+  const held = { sha256: "b".repeat(64), why: "is_abuser: 3.7% of IPv4" };
   const report = { format: 1, at: new Date().toISOString(), feeds: [{ ...feed, stale: true, held }] };
   writeFileSync(join(dataDir, "feeds/report.json"), JSON.stringify(report));
   await until(() => receiver.received.length >= 2);

@@ -16,7 +16,7 @@ interface Rule {
 }
 
 const RULES: readonly Rule[] = [
-  { pattern: /\be-mails?\b/i, instead: "email", why: "the API's paths and members spell it so" },
+  { pattern: /\be-mails?\b/i, instead: "email", why: "the API's paths and fields spell it so" },
   {
     pattern: /(?<!#)\blook-ups?\b/i,
     instead: "lookup (noun), look up (verb)",
@@ -27,7 +27,7 @@ const RULES: readonly Rule[] = [
     // Not in host names, because test data and golden segments have some.
     pattern: /\bthrow-?away(?= (?:e?mail|domain|provider|address|service))/i,
     instead: "disposable",
-    why: "the member `disposable` is the field's term",
+    why: "the field `disposable` is the field's term",
   },
   {
     // Except where the changelog and a migration name the earlier word.

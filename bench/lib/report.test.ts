@@ -49,11 +49,11 @@ const RESULTS = [
   ]),
   result("http", [
     row(V4, "inkling", "CPU per request", "µs", [9]),
-    row(V4, "nginx + geoip2, key, same members and headers", "CPU per request", "µs", [8]),
+    row(V4, "nginx + geoip2, key, same fields and headers", "CPU per request", "µs", [8]),
     row(`${V4}, beside neighbours`, "inkling", "CPU per request, 64 MB", "µs", [24, 30, 30]),
     row(
       `${V4}, beside neighbours`,
-      "nginx + geoip2, key, same members and headers",
+      "nginx + geoip2, key, same fields and headers",
       "CPU per request, 64 MB",
       "µs",
       [20, 20, 25],

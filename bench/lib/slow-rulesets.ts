@@ -67,7 +67,7 @@ function textOf(terms: Iterator<string>, most: number): { readonly text: string;
 }
 
 /**
- * Returns the longest ruleset of these terms that is accepted, within 2 %.
+ * Returns the longest ruleset of these terms that is accepted, within 2%.
  * @param termsOf returns the same terms each time
  */
 function longest(termsOf: () => Iterator<string>): Ruleset {

@@ -46,7 +46,7 @@ export function ratios(values: readonly number[], to: readonly number[]): number
 export const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
 
 /**
- * Returns a share with the 95 % interval of Wilson's score: "71.2 % (69.8 to 72.5)".
+ * Returns a share with the 95% interval of Wilson's score: "71.2% (69.8 to 72.5)".
  * @returns "" if there is nothing to count
  */
 export function interval(some: number, all: number): string {
@@ -56,5 +56,5 @@ export function interval(some: number, all: number): string {
   const middle = (share + z ** 2 / (2 * all)) / (1 + z ** 2 / all);
   const half = (z * Math.sqrt((share * (1 - share)) / all + z ** 2 / (4 * all ** 2))) / (1 + z ** 2 / all);
   const percent = (part: number) => (100 * part).toFixed(1);
-  return `${percent(share)} % (${percent(Math.max(0, middle - half))} to ${percent(middle + half)})`;
+  return `${percent(share)}% (${percent(Math.max(0, middle - half))} to ${percent(middle + half)})`;
 }

@@ -1,7 +1,7 @@
 // enrich.ts: measures `inkling enrich` over a file with one column.
 //
 // It measures from the start to the end of the process, on all cores. Rows are random IPv4 addresses. `enrich` adds the
-// default members, or only country and city. Memory is the peak of the largest process, including mapped files.
+// default fields, or only country and city. Memory is the peak of the largest process, including mapped files.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";

@@ -156,7 +156,7 @@ async function measureChanges(
     for (const [what, values] of Object.entries(times))
       run.row(`from a ${what} to the last of ${HOSTS} hosts`, way, "time, ms", values);
     const all = Object.values(times).flat();
-    run.row(`from a change to the last of ${HOSTS} hosts`, way, "99 % within, ms", [quantile(all, 0.99)]);
+    run.row(`from a change to the last of ${HOSTS} hosts`, way, "99% within, ms", [quantile(all, 0.99)]);
   }
 }
 

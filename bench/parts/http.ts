@@ -21,7 +21,7 @@ const WHAT = "geolocate, random IPv4";
 const CPU = "CPU per request";
 const USED = "Bun.serve, its interface used as by a lookup";
 const RATE = "requests on one core";
-const SLOWEST = "99.9 % of answers at half of capacity, within";
+const SLOWEST = "99.9% of answers at half of capacity, within";
 
 interface Server {
   readonly who: string;
@@ -62,7 +62,7 @@ async function startPeers(run: Run, paths: string, bytes: number, headers: Heade
         isVariant: kind === "guarded",
       });
     await start("", "bare");
-    await start(", key, same members and headers", "alike");
+    await start(", key, same fields and headers", "alike");
     if (!run.isQuick) await start(", key, rate limit, access log", "guarded");
     run.note(`${versionOf("nginx", "-v")}, ${versionOf("dpkg-query", "--show", "libnginx-mod-http-geoip2")}`);
   }

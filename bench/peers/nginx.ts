@@ -1,6 +1,6 @@
 // nginx.ts: starts nginx with nginx.conf, in one of three variants. "bare" looks up an address and prints five fields.
 // "guarded" also checks a key, applies a per-key rate limit and writes an access log. "alike" checks a key and sends as
-// many members and headers as Inkling does. Members that nginx's database lacks (such as country names) are constants.
+// many fields and headers as Inkling does. Fields that nginx's database lacks (such as country names) are constants.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ export async function startNginx(
 ): Promise<Running> {
   const folder = temporaryFolder(run);
   const [port, { v4, v6 }] = [freePort(), databaseFiles()];
-  const members = kind === "alike" ? ALL! : FEW!;
+  const fields = kind === "alike" ? ALL! : FEW!;
   const guards = {
     bare: "",
     alike: CHECK_KEY,
@@ -47,8 +47,8 @@ export async function startNginx(
     PORT: String(port),
     HEADERS: kind === "alike" ? HEADERS : "",
     GUARD: guards[kind],
-    MEMBERS_4: members.replaceAll("$_", "$geo4_"),
-    MEMBERS_6: members.replaceAll("$_", "$geo6_"),
+    FIELDS_4: fields.replaceAll("$_", "$geo4_"),
+    FIELDS_6: fields.replaceAll("$_", "$geo6_"),
   };
   const file = join(folder, "nginx.conf");
   const template = readFileSync(join(import.meta.dir, "nginx.conf"), "utf8");

@@ -69,7 +69,7 @@ export function measureDecisions({ mode, release }: Build): TruthRow[] {
         sample,
         mode,
         value: share(of("challenge"), actions.length),
-        target: "0 to 0.5 %",
+        target: "0 to 0.5%",
         seen,
       },
     ];

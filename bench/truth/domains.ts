@@ -48,7 +48,7 @@ export function measureDisposable(): {
   const each = modes.map((mode) => {
     const claims = claimsOf(mode);
     const reviewed = claims.find(({ feed }) => feed === "disposable-email-domains")!;
-    const target = mode === "mirror" ? "at least 85 %" : "at least 65 %";
+    const target = mode === "mirror" ? "at least 85%" : "at least 65%";
     return {
       main: [
         ...ordinaryRows(mode, claims),

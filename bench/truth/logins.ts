@@ -16,7 +16,7 @@ export async function loginTable(): Promise<string> {
       stuffing(ACCOUNTS, NETWORKS, hours),
     ]),
     ...[8, 25, 40].map((failing): [string, LoginEvent[]] => [
-      `${pupils} ${failing} %`,
+      `${pupils} ${failing}%`,
       school(PEOPLE, failing),
     ]),
   ];

@@ -36,7 +36,7 @@ const SAMPLES: readonly Sample[] = [
     name: "iCloud Private Relay",
     file: "mirror/icloud-private-relay.csv",
     seen: "built from",
-    target: "at least 99 %",
+    target: "at least 99%",
     want: ["shared, with the service relay", (network) => network.shared && serves("relay")(network)],
   },
   { name: "Akamai", file: "vectors/guards/akamai.json", seen: "operator", want: ["cdn", serves("cdn")] },

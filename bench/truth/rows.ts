@@ -9,7 +9,7 @@ export interface TruthRow {
   /** The name of the sample, with its size. */
   readonly sample: string;
   readonly mode: Mode;
-  /** A text such as "99.1 %" or "0 of 5,312". Undefined if it could not be measured, for the reason in `seen`. */
+  /** A text such as "99.1%" or "0 of 5,312". Undefined if it could not be measured, for the reason in `seen`. */
   readonly value: string | undefined;
   readonly target?: string | undefined;
   /**
@@ -22,17 +22,17 @@ export interface TruthRow {
 export const count = (value: number): string => value.toLocaleString("en");
 
 export const share = (some: number, all: number): string =>
-  all === 0 ? "none" : `${((100 * some) / all).toFixed(1)} %`;
+  all === 0 ? "none" : `${((100 * some) / all).toFixed(1)}%`;
 
 /**
- * Returns the value, with "(missed)" if it misses the target. A target such as "0", "at most 5", "at least 69 %" or "60
- * to 75 %" applies to the first number in the value. Other targets are not judged.
+ * Returns the value, with "(missed)" if it misses the target. A target such as "0", "at most 5", "at least 69%" or "60
+ * to 75%" applies to the first number in the value. Other targets are not judged.
  */
 function judged(value: string, target = ""): string {
   const number = Number.parseFloat(value.replaceAll(",", ""));
   const least = /^at least ([\d.]+)/.exec(target)?.[1];
   const most = target === "0" ? "0" : /^at most ([\d.]+)/.exec(target)?.[1];
-  const [, low, high] = /^([\d.]+) to ([\d.]+) %$/.exec(target) ?? [];
+  const [, low, high] = /^([\d.]+) to ([\d.]+)%$/.exec(target) ?? [];
   const isOutside =
     (low !== undefined && (number < Number(low) || number > Number(high))) ||
     (least !== undefined && number < Number(least)) ||

@@ -28,14 +28,14 @@ import { isThere, SAMPLE } from "./samples.ts";
 const PARTS = 10;
 /** The share of held-out servers that must be recognized. */
 const TARGETS: Readonly<Record<string, string>> = {
-  NordVPN: "at least 85 %",
-  ExpressVPN: "at least 60 %",
-  "Proton VPN": "at least 80 %",
-  Mullvad: "at least 85 %",
-  Surfshark: "at least 85 %",
-  IVPN: "at least 60 %",
-  Windscribe: "at least 60 %",
-  PureVPN: "at least 60 %",
+  NordVPN: "at least 85%",
+  ExpressVPN: "at least 60%",
+  "Proton VPN": "at least 80%",
+  Mullvad: "at least 85%",
+  Surfshark: "at least 85%",
+  IVPN: "at least 60%",
+  Windscribe: "at least 60%",
+  PureVPN: "at least 60%",
 };
 /** Networks that no VPN uses, by who uses them. */
 const OTHERS: Readonly<Record<string, readonly string[]>> = {

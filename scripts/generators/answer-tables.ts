@@ -1,13 +1,13 @@
-// answer-tables.ts: generates the tables of members, flags and labels in docs/api.md and docs/evidence.md.
+// answer-tables.ts: generates the tables of fields, flags and labels in docs/api.md and docs/evidence.md.
 
 import {
-  ANSWER_MEMBERS,
+  ANSWER_FIELDS,
   EVIDENCE_ENTRY,
   EVIDENCE_LABELS,
+  type Field,
+  type Fields,
   FLAG_ROWS,
   LABEL_ROWS,
-  type Member,
-  type Members,
   NETWORK,
   REPUTATION_FLAGS,
 } from "@inkling/contract";
@@ -26,21 +26,21 @@ function joined(rows: readonly (readonly [name: string, ...cells: string[]])[]):
   return out;
 }
 
-const meanings = (members: Members) =>
+const meanings = (fields: Fields) =>
   markdownTable(
-    ["member", "meaning"],
+    ["field", "meaning"],
     joined(
-      Object.entries(members).flatMap(([name, row]) =>
+      Object.entries(fields).flatMap(([name, row]) =>
         row.optIn === undefined ? [[code(name), row.docs ?? row.description ?? ""] as const] : [],
       ),
     ),
   );
 
-/** Returns the members of an object, each with its meaning in parentheses. */
-function fields(row: Member): string {
+/** Returns the fields of an object, each with its meaning in parentheses. */
+function fields(row: Field): string {
   const object = row.type === "list" ? row.of : row;
   if (object.type !== "object") return "";
-  const names = Object.entries<Member>(object.members).map(([name, { docs }]) =>
+  const names = Object.entries<Field>(object.fields).map(([name, { docs }]) =>
     docs === undefined ? code(name) : `${code(name)} (${docs})`,
   );
   const list = names.join(", ");
@@ -49,10 +49,10 @@ function fields(row: Member): string {
 }
 
 export function answerTables(): readonly GeneratedSection[] {
-  const place = Object.entries<Member>(ANSWER_MEMBERS.geolocate.members).flatMap(([name, row]) =>
+  const place = Object.entries<Field>(ANSWER_FIELDS.geolocate.fields).flatMap(([name, row]) =>
     row.optIn === undefined ? [[code(name), fields(row)]] : [],
   );
-  const entries = Object.entries<Member>(EVIDENCE_ENTRY.members).map(([name, row]) => [
+  const entries = Object.entries<Field>(EVIDENCE_ENTRY.fields).map(([name, row]) => [
     code(name),
     row.docs ?? "",
     row.where ?? "all",
@@ -62,11 +62,11 @@ export function answerTables(): readonly GeneratedSection[] {
   const api = (section: string, content: string) => ({ path: "docs/api.md", section, content });
   const evidence = (section: string, content: string) => ({ path: "docs/evidence.md", section, content });
   return [
-    api("geolocate", markdownTable(["member", "fields"], place)),
+    api("geolocate", markdownTable(["field", "fields"], place)),
     api("reputation", markdownTable(["flag", "meaning"], flags)),
-    api("network", meanings(NETWORK.members)),
-    api("email", meanings(ANSWER_MEMBERS.email.members)),
-    evidence("entries", markdownTable(["member", "meaning", "in"], entries)),
+    api("network", meanings(NETWORK.fields)),
+    api("email", meanings(ANSWER_FIELDS.email.fields)),
+    evidence("entries", markdownTable(["field", "meaning", "in"], entries)),
     evidence("labels", markdownTable(["label", "meaning"], labels)),
   ];
 }

@@ -11,9 +11,9 @@ import { type GeneratedSection, markdownTable } from "./generated.ts";
 const FOLDER = join(import.meta.dirname, "../../bench/results");
 
 const IPV4 = "geolocate, random IPv4";
-const NGINX = "nginx + geoip2, key, same members and headers";
+const NGINX = "nginx + geoip2, key, same fields and headers";
 const CPU = "CPU per request";
-const SLOWEST = "99.9 % of answers at half of capacity, within";
+const SLOWEST = "99.9% of answers at half of capacity, within";
 const BATCH_RATE = "lookups per second of server CPU";
 const ENRICH = "enrich, a column of random IPv4";
 const STARTED = "exec to first answer";
@@ -86,7 +86,7 @@ function speed(recorded: Recorded): string {
         `${ratio(inProcess, library)} times that of libmaxminddb`,
       ],
       ["CPU time of a geolocation over HTTP", overHttp(CPU), toNginx(CPU)],
-      ["99.9 % of answers, at half of capacity, within", overHttp(SLOWEST), toNginx(SLOWEST)],
+      ["99.9% of answers, at half of capacity, within", overHttp(SLOWEST), toNginx(SLOWEST)],
     ],
   );
   const measured = commits(recorded, "engine", ["http"]);
@@ -96,7 +96,7 @@ function speed(recorded: Recorded): string {
     "![Server CPU time for one lookup over HTTP, beside nginx](bench/plots/cpu.svg)",
     "",
     `These are medians at commit ${measured}, on ${machineOf(recorded, "engine")}, which are shared.`,
-    "libmaxminddb reads all fields. nginx checks a key and returns the same members.",
+    "libmaxminddb reads all fields. nginx checks a key and returns the same fields.",
     "[RESULTS.md](bench/RESULTS.md) has all figures, and [Measurements](bench/README.md) explains the method.",
   ].join("\n");
 }
@@ -131,7 +131,7 @@ function enrichSpeed(recorded: Recorded): string {
     "peak memory, mapped files included",
   ];
   const table = markdownTable(head, [
-    line("default members", "inkling"),
+    line("default fields", "inkling"),
     line("`--add country_iso_code,city_name`", "inkling, country and city"),
   ]);
   return `${table}\n\nThese are medians. [RESULTS.md](../bench/RESULTS.md) also has the minimums and maximums.`;
@@ -172,14 +172,14 @@ function startTimes(recorded: Recorded): string {
 
 function groupTimes(recorded: Recorded): string {
   const { middle } = recorded;
-  const change = (way: string) => middle(`from a change to the last of 8 hosts|${way}|99 % within`);
+  const change = (way: string) => middle(`from a change to the last of 8 hosts|${way}|99% within`);
   const release = (action: string) =>
     middle(`a release whose geo segment is unchanged, to 8 hosts|${action}|until the last host serves it`);
   const table = markdownTable(
     ["", "until the last of 8 servers applies it"],
     [
-      ["99 % of changes: a revoked key, an override, a ruleset", change("by notices")],
-      ["99 % of changes, if PostgreSQL's notifications are lost", change("by checks: notices are dropped")],
+      ["99% of changes: a revoked key, an override, a ruleset", change("by notices")],
+      ["99% of changes, if PostgreSQL's notifications are lost", change("by checks: notices are dropped")],
       ["a published release with an unchanged geo segment", release("publish")],
       ["a rollback to such a release", release("rollback")],
     ],

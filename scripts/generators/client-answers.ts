@@ -2,17 +2,17 @@
 
 import {
   ACTIONS,
-  ANSWER_MEMBERS,
+  ANSWER_FIELDS,
   DATA_OF,
   DECISION,
   DECISION_INPUT,
   DEGRADED_DATA,
   EVIDENCE_ENTRY,
   EVIDENCE_LABELS,
+  type Field,
+  type Fields,
   LOOKUPS,
   type Lookup,
-  type Member,
-  type Members,
   MX_OUTCOMES,
   NETWORK,
   type OptIn,
@@ -26,7 +26,7 @@ import type { GeneratedFile } from "./generated.ts";
 interface Interface {
   readonly name: string;
   readonly about: string;
-  readonly members: Members;
+  readonly fields: Fields;
 }
 
 const OF_LOOKUP: Readonly<
@@ -34,7 +34,7 @@ const OF_LOOKUP: Readonly<
 > = {
   geolocate: {
     answer: "Place",
-    about: "Where an address is. Every member is present; unknown fields inside it are omitted.",
+    about: "Where an address is. Every field is present; unknown fields inside it are omitted.",
     evidence: "PlaceEvidence",
   },
   reputation: {
@@ -74,7 +74,7 @@ const ALIASES = new Map<readonly string[], Alias>([
     EVIDENCE_LABELS,
     { name: "EvidenceLabel", about: "What a feed claims about the address, network or domain." },
   ],
-  [EVIDENCE_ENTRY.members.effect.values, { name: "Effect", about: "What an entry does to the answer." }],
+  [EVIDENCE_ENTRY.fields.effect.values, { name: "Effect", about: "What an entry does to the answer." }],
   [
     MX_OUTCOMES,
     { name: "MxOutcome", about: "The result of the DNS check of a domain: docs/email.md of the server." },
@@ -90,10 +90,10 @@ const ALIASES = new Map<readonly string[], Alias>([
 /** Objects that have their own type. */
 const NAMED: readonly (string | undefined)[] = [
   NETWORK.name,
-  DECISION.members.reasons.of.name,
-  DECISION.members.shadow.of.name,
+  DECISION.fields.reasons.of.name,
+  DECISION.fields.shadow.of.name,
 ];
-/** The type of objects whose members the caller names. */
+/** The type of objects whose fields the caller names. */
 const FACTS = "FactValues";
 
 function typeOf(shape: Shape): string {
@@ -115,21 +115,21 @@ function typeOf(shape: Shape): string {
       return `readonly ${typeOf(shape.of)}[]`;
     case "object":
       if (shape.name !== undefined && NAMED.includes(shape.name)) return shape.name;
-      if (shape.isOpen === true && Object.keys(shape.members).length === 0) return FACTS;
-      return `{ ${memberLines(shape.members).join(" ")} }`;
+      if (shape.isOpen === true && Object.keys(shape.fields).length === 0) return FACTS;
+      return `{ ${fieldLines(shape.fields).join(" ")} }`;
   }
 }
 
-/** Returns a member's description as a sentence, with links replaced by their texts. */
-function aboutOf({ description, docs }: Member): string[] {
+/** Returns a field's description as a sentence, with links replaced by their texts. */
+function aboutOf({ description, docs }: Field): string[] {
   const text = (description ?? docs)?.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1");
   return text === undefined
     ? []
     : [`${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?]$/.test(text) ? "" : "."}`];
 }
 
-function memberLines(members: Members, isAskedFor = false): string[] {
-  return Object.entries(members).flatMap(([name, row]) => {
+function fieldLines(fields: Fields, isAskedFor = false): string[] {
+  return Object.entries(fields).flatMap(([name, row]) => {
     const isOptional = row.optional === true && (!isAskedFor || row.type === "true");
     return [
       ...aboutOf(row).map((text) => `/** ${text} */`),
@@ -138,50 +138,50 @@ function memberLines(members: Members, isAskedFor = false): string[] {
   });
 }
 
-const declaration = ({ name, about, members }: Interface, isAskedFor = false) =>
-  `/** ${about} */\nexport interface ${name} {\n${indented(memberLines(members, isAskedFor))}\n}\n`;
+const declaration = ({ name, about, fields }: Interface, isAskedFor = false) =>
+  `/** ${about} */\nexport interface ${name} {\n${indented(fieldLines(fields, isAskedFor))}\n}\n`;
 
-function only(members: Members, isWanted: (row: Member) => boolean): Members {
-  return Object.fromEntries(Object.entries(members).filter(([, row]) => isWanted(row)));
+function only(fields: Fields, isWanted: (row: Field) => boolean): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, row]) => isWanted(row)));
 }
 
-/** Returns the members that an opt-in adds, over all lookups. */
-const addedBy = (optIn: OptIn): Members =>
+/** Returns the fields that an opt-in adds, over all lookups. */
+const addedBy = (optIn: OptIn): Fields =>
   Object.assign(
     {},
-    ...LOOKUPS.map((lookup) => only(ANSWER_MEMBERS[lookup].members, (row) => row.optIn === optIn)),
+    ...LOOKUPS.map((lookup) => only(ANSWER_FIELDS[lookup].fields, (row) => row.optIn === optIn)),
   );
 
 /** Returns the types of the visitor that a caller sends, and of the decision. */
 function decisions(): readonly string[] {
-  const { reasons, shadow } = DECISION.members;
+  const { reasons, shadow } = DECISION.fields;
   return [
     `/** Facts by name. */\nexport type ${FACTS} = Readonly<Record<string, string | number | boolean | readonly string[]>>;\n`,
     declaration({
       name: "DecisionInput",
       about: DECISION_INPUT.about,
-      members: DECISION_INPUT.members,
+      fields: DECISION_INPUT.fields,
     }),
     declaration({
       name: reasons.of.name,
       about: "A reason behind the score, with its weight.",
-      members: reasons.of.members,
+      fields: reasons.of.fields,
     }),
     declaration({
       name: shadow.of.name,
       about: "What a shadow rule would have decided.",
-      members: shadow.of.members,
+      fields: shadow.of.fields,
     }),
     declaration({
       name: DECISION.name,
       about: DECISION.about,
-      members: only(DECISION.members, (row) => row.optIn === undefined),
+      fields: only(DECISION.fields, (row) => row.optIn === undefined),
     }),
     declaration(
       {
         name: "WithFacts",
         about: "What `facts: true` adds to a decision.",
-        members: only(DECISION.members, (row) => row.optIn === "facts"),
+        fields: only(DECISION.fields, (row) => row.optIn === "facts"),
       },
       true,
     ),
@@ -194,29 +194,29 @@ export function clientAnswers(): readonly GeneratedFile[] {
     return declaration({
       name: answer,
       about,
-      members: only(ANSWER_MEMBERS[lookup].members, (row) => row.optIn === undefined),
+      fields: only(ANSWER_FIELDS[lookup].fields, (row) => row.optIn === undefined),
     });
   });
   const entries = LOOKUPS.map((lookup) =>
     declaration({
       name: OF_LOOKUP[lookup].evidence,
       about: `An entry of the evidence of ${lookup}.`,
-      members: only(EVIDENCE_ENTRY.members, ({ lookups = LOOKUPS }) => lookups.includes(lookup)),
+      fields: only(EVIDENCE_ENTRY.fields, ({ lookups = LOOKUPS }) => lookups.includes(lookup)),
     }),
   );
   const optIns = Object.entries(OPT_INS).map(([optIn, { name, about }]) =>
-    declaration({ name, about, members: addedBy(optIn as keyof typeof OPT_INS) }, true),
+    declaration({ name, about, fields: addedBy(optIn as keyof typeof OPT_INS) }, true),
   );
-  const ofLookups = LOOKUPS.flatMap((lookup) => Object.keys(ANSWER_MEMBERS[lookup].members));
-  const names = [...new Set([...ofLookups, ...Object.keys(DECISION.members)])];
-  if (names.includes("data")) throw new Error("`data` is a member of the client's own");
+  const ofLookups = LOOKUPS.flatMap((lookup) => Object.keys(ANSWER_FIELDS[lookup].fields));
+  const names = [...new Set([...ofLookups, ...Object.keys(DECISION.fields)])];
+  if (names.includes("data")) throw new Error("`data` is a field of the client's own");
   const content = [
     `// generated.ts: the API's answers, from the server's own description of them. Generated by \`npm run generate\`.
 //
-// Unknown leaves are omitted, so each is optional: never null, "" or 0. Later servers may add members, labels and
+// Unknown leaves are omitted, so each is optional: never null, "" or 0. Later servers may add fields, labels and
 // effects; programs should ignore those that they do not know.
 
-// biome-ignore-all format: one member a line
+// biome-ignore-all format: one field a line
 
 /** A closed list that later servers may extend. */
 export type Open<Known extends string> = Known | (string & {});
@@ -232,12 +232,12 @@ export type Open<Known extends string> = Known | (string & {});
     declaration({
       name: NETWORK.name,
       about: "The owner and kind of an address's network: docs/api.md of the server.",
-      members: NETWORK.members,
+      fields: NETWORK.fields,
     }),
     ...optIns,
     ...decisions(),
     `/** The outcomes that a decision can be labelled with. */\nexport const OUTCOMES = [${quoted(OUTCOMES).join(", ")}] as const;\nexport type DecisionOutcome = (typeof OUTCOMES)[number];\n`,
-    `/** Every member that an answer can have. */\nexport const MEMBERS = [${quoted(names).join(", ")}] as const;\n`,
+    `/** Every field that an answer can have. */\nexport const FIELDS = [${quoted(names).join(", ")}] as const;\n`,
     `/** The data that may be missing from the answers of each lookup. */\nexport const DATA_OF = {\n${indented(LOOKUPS.map((lookup) => `${lookup}: [${quoted(DATA_OF[lookup]).join(", ")}],`))}\n} as const;\n`,
     `/** The answer about an address that no list names. */\nexport const NO_FLAGS: Reputation = { ${REPUTATION_FLAGS.map((flag) => `${flag}: false`).join(", ")} };`,
   ].join("\n");

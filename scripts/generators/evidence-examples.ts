@@ -16,8 +16,8 @@ const LINE = 110;
 const print = (value: unknown) =>
   JSON.stringify(value, null, 2)
     .replace(/\[\s+("[^{}[\]]*")\s+\]/g, (_, texts: string) => `[${texts.replace(/\s+/g, " ")}]`)
-    .replace(/\{\s+([^{}[\]]*?)\s+\}/g, (whole, members: string) => {
-      const line = `{ ${members.replace(/\s+/g, " ")} }`;
+    .replace(/\{\s+([^{}[\]]*?)\s+\}/g, (whole, fields: string) => {
+      const line = `{ ${fields.replace(/\s+/g, " ")} }`;
       return line.length <= LINE ? line : whole;
     });
 

@@ -7,10 +7,10 @@ const PAGE = "docs/webhooks.md";
 
 export function webhookTables(): GeneratedSection[] {
   const events = WEBHOOK_EVENT_NAMES.map((name) => [`\`${name}\``, WEBHOOK_EVENT_ROWS[name].when]);
-  const members = WEBHOOK_EVENT_NAMES.flatMap((name) =>
-    Object.entries(WEBHOOK_EVENT_ROWS[name].data).map(([member, { docs = "" }]) => [
+  const fields = WEBHOOK_EVENT_NAMES.flatMap((name) =>
+    Object.entries(WEBHOOK_EVENT_ROWS[name].data).map(([field, { docs = "" }]) => [
       `\`${name}\``,
-      `\`${member}\``,
+      `\`${field}\``,
       docs,
     ]),
   );
@@ -19,7 +19,7 @@ export function webhookTables(): GeneratedSection[] {
     {
       path: PAGE,
       section: "webhook-data",
-      content: markdownTable(["event", "in `data`", "meaning"], members),
+      content: markdownTable(["event", "in `data`", "meaning"], fields),
     },
     { path: PAGE, section: "webhook-waits", content: waits() },
   ];

@@ -219,12 +219,12 @@ export const TOR_EXIT = {
         registered_country: { iso_code: "NL", name: "Netherlands" },
         subdivisions: [{ iso_code: "BE", name: "State of Berlin" }],
         evidence: [
-          { feed: "dbip-city-lite", label: "geolocation", effect: "sets", members: ["city", "country"] },
+          { feed: "dbip-city-lite", label: "geolocation", effect: "sets", fields: ["city", "country"] },
           {
             feed: "geonames",
             label: "time_zone",
             effect: "fills",
-            members: ["location"],
+            fields: ["location"],
             why: "nearest city",
           },
         ],

@@ -467,7 +467,7 @@ describe("decisions", () => {
     await page.getByText("1 of 3 decisions would change").waitFor();
     expect(await rowsIn(page, "Changed actions")).toEqual([expect.stringMatching(/^allow deny 1 1/)]);
     expect(await rowsIn(page, "Rules in the draft")).toEqual([
-      expect.stringMatching(/^proxies deny 2 1 100 % of 1 \d+ % to 100 % 100 % of 1 \d+ % to 100 % 1/),
+      expect.stringMatching(/^proxies deny 2 1 100% of 1 \d+% to 100% 100% of 1 \d+% to 100% 1/),
       expect.stringMatching(/^logins challenge ?shadow 2 \d if it were live/),
     ]);
     await page.getByRole("table", { name: "Changed actions" }).getByText("1", { exact: true }).last().click();

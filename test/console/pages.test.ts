@@ -290,9 +290,9 @@ describe("lookup", () => {
 
   test("a network, its parts and a domain", async () => {
     await go(`lookup/${encodeURIComponent("81.2.69.7/23")}`);
-    await page.getByText("50 % of 81.2.68.0/23 is flagged").waitFor();
+    await page.getByText("50% of 81.2.68.0/23 is flagged").waitFor();
     await page.getByRole("link", { name: "81.2.69.0/24" }).click();
-    await page.getByText("100 % of 81.2.69.0/24 is flagged").waitFor();
+    await page.getByText("100% of 81.2.69.0/24 is flagged").waitFor();
     await go(`lookup/${smallDomain(3)}`);
     await page.getByText("Disposable email domain").waitFor();
   });

@@ -22,7 +22,7 @@ export interface Request {
   readonly body?: string;
   /** A base64 body, for bodies that are not UTF-8. */
   readonly body64?: string;
-  /** The request's bytes in Latin-1. They replace all the members above except `server`. */
+  /** The request's bytes in Latin-1. They replace all the fields above except `server`. */
   readonly raw?: string;
 }
 
@@ -132,7 +132,7 @@ function bodyText({ target }: Request, text: string, id: string): string {
   return plain.includes('"type":"/docs/errors#') ? plain.replace(TEXTS, '"$1":"…"') : plain;
 }
 
-/** Leaves out texts only, because schema members may have the same names. */
+/** Leaves out texts only, because schema fields may have the same names. */
 function withoutTexts(key: string, value: unknown): unknown {
   const isText = ["description", "summary", "title", "detail"].includes(key) && typeof value === "string";
   return isText ? undefined : value;

@@ -43,7 +43,7 @@ const NAMES = [
   "Exämple Ltd",
 ] as const;
 
-/** Networks that hand-written requests ask about. Their locations have every member. */
+/** Networks that hand-written requests ask about. Their locations have every field. */
 const KNOWN = ["81.2.64.0/20", "8.8.8.0/24", "2a01:4f8::/32"];
 
 function network4(random: Random): string {

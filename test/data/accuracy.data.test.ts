@@ -54,7 +54,7 @@ const median = (list: readonly number[]) => [...list].sort((a, b) => a - b)[Math
 describe("addresses that GeoLite2 has located", () => {
   const proxies: Proxy[] = JSON.parse(readFileSync(PROXIES, "utf8"));
 
-  test("60 to 75 % lie within their radius where the other has the city; docs/accuracy-radius.md has the numbers", async () => {
+  test("60 to 75% lie within their radius where the other has the city; docs/accuracy-radius.md has the numbers", async () => {
     const segment = await geoSegment();
     const all = proxies.map((proxy) => compare(segment, proxy));
     const stated = all.filter(({ radius }) => radius !== undefined);
@@ -76,7 +76,7 @@ describe("addresses that GeoLite2 has located", () => {
     const docs = readFileSync(join(import.meta.dir, "../../docs/accuracy-radius.md"), "utf8");
     for (const list of Object.values(groups)) {
       const [distance, radius] = [list.map(({ km }) => km), list.map((one) => one.radius!)].map(median);
-      const row = `| ${list.length} | ${(100 * within(list)).toFixed(1)} % | ${radius} km | ${distance!.toFixed(0)} km |`;
+      const row = `| ${list.length} | ${(100 * within(list)).toFixed(1)}% | ${radius} km | ${distance!.toFixed(0)} km |`;
       expect(docs).toContain(row);
     }
     expect(docs).toContain(`${all.length - stated.length} of the ${all.length}`);

@@ -235,10 +235,10 @@ describe("evidence on the mirror", () => {
       const answer = geolocate(release, address);
       if (answer === undefined) continue;
       const { evidence, ...place } = answer;
-      for (const { effect, members = [] } of evidence) {
+      for (const { effect, fields = [] } of evidence) {
         if (effect !== "fills") continue;
         filled++;
-        for (const member of members) expect(valuesAt(place, member.split("."))).not.toEqual([]);
+        for (const field of fields) expect(valuesAt(place, field.split("."))).not.toEqual([]);
       }
       const source = evidence.find((entry) => entry.label === "location");
       if (source === undefined) continue; // only the registry has the network

@@ -58,7 +58,7 @@ function flat(value: unknown, path = ""): [string, unknown][] {
   return Object.entries(value).flatMap(([key, inner]) => flat(inner, path === "" ? key : `${path}.${key}`));
 }
 
-/** Returns the record with only the members that DB-IP has. */
+/** Returns the record with only the fields that DB-IP has. */
 function silenced(record: Source): Source {
   return {
     ...(record.city && { city: record.city }),

@@ -60,7 +60,7 @@ export class Contract {
     ];
   }
 
-  /** Returns where the document describes the response, as a list of member names. */
+  /** Returns where the document describes the response, as a list of field names. */
   private responseOf({ method, path, status, body }: ReceivedResponse): string[] | undefined {
     const template = this.paths.find(([pattern]) => pattern.test(path))?.[1];
     const verb = method === "HEAD" ? "get" : method.toLowerCase();

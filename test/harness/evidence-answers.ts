@@ -21,7 +21,7 @@ export interface Entry {
   readonly label: string;
   readonly effect: string;
   readonly flags?: readonly string[];
-  readonly members?: readonly string[];
+  readonly fields?: readonly string[];
   readonly network?: string;
   readonly domain?: string;
   readonly weight?: number;

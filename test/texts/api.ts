@@ -142,7 +142,7 @@ function cases(): readonly Case[] {
     ["a batch of 1,001", batch, post(JSON.stringify({ values: new Array(1001).fill("8.8.8.8") }))],
     ["a visitor that is not JSON", "/v1/assess", post("{")],
     ["a visitor without event", "/v1/assess", post('{"ip":"8.8.8.8"}')],
-    ["a visitor with an unknown member", "/v1/assess", post('{"event":"login","ip":"8.8.8.8","mail":"x"}')],
+    ["a visitor with an unknown field", "/v1/assess", post('{"event":"login","ip":"8.8.8.8","mail":"x"}')],
     [
       "an Idempotency-Key with a space",
       "/v1/assess",
@@ -237,7 +237,7 @@ async function adminRefusals(): Promise<Refusal[]> {
   });
   await ask("a space in Idempotency-Key", "POST", "keys", { name: "x" }, { "Idempotency-Key": "a b" });
   await ask("no JSON", "POST", "overrides", "{");
-  await ask("missing members", "POST", "overrides", {});
+  await ask("missing fields", "POST", "overrides", {});
   await ask("a key with three mistakes", "POST", "keys", {
     rate: -1,
     scopes: ["mail"],
@@ -266,7 +266,7 @@ async function adminRefusals(): Promise<Refusal[]> {
   await ask("no such decision", "GET", `decisions/asm_${"9".repeat(16)}`);
   await ask("no such ruleset", "GET", "rulesets/9");
   await ask("a ruleset with mistakes", "POST", "rulesets", { text: "[rules" });
-  await ask("an unknown member", "POST", "overrides", { ...OVERRIDE, flagg: "is_proxy" });
+  await ask("an unknown field", "POST", "overrides", { ...OVERRIDE, flagg: "is_proxy" });
   const ruleset = { text: STARTER_RULESET, note: "x" };
   await ask("a ruleset", "POST", "rulesets", ruleset);
   await ask("a ruleset after another", "POST", "rulesets", {

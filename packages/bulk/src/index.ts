@@ -12,5 +12,5 @@ export { BulkError, Interrupted, unlessAborted } from "./errors.ts";
 export { FORMATS, textOf, writeExport } from "./export/export.ts";
 export { chosenColumns, type ExportFormat, type Request } from "./export/format.ts";
 export { ExportSource } from "./export/source.ts";
-export { MEMBERS, TABLES, type Table } from "./members.ts";
+export { FIELDS, TABLES, type Table } from "./fields.ts";
 export { notWritten, PartialFile } from "./partial-file.ts";

@@ -1,4 +1,4 @@
-// answers.ts: a lookup's answer, with the parts that the request included. generated.ts defines the members.
+// answers.ts: a lookup's answer, with the parts that the request included. generated.ts defines the fields.
 
 import {
   type Answers,
@@ -14,14 +14,14 @@ export type Lookup = keyof Answers;
 /** Is this an answer of the lookup? Other JSON has no flags, which must not be mistaken for "no flag is set". */
 export function isAnswer(lookup: Lookup, value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
-  const members = value as Record<string, unknown>;
+  const fields = value as Record<string, unknown>;
   switch (lookup) {
     case "geolocate":
-      return typeof members.country === "object" && members.country !== null;
+      return typeof fields.country === "object" && fields.country !== null;
     case "reputation":
-      return DATA_OF.reputation.every((flag) => typeof members[flag] === "boolean");
+      return DATA_OF.reputation.every((flag) => typeof fields[flag] === "boolean");
     case "email":
-      return typeof members.valid === "boolean";
+      return typeof fields.valid === "boolean";
   }
 }
 

@@ -478,7 +478,7 @@ describe("the data behind an answer", () => {
   const COMPLETE = { "Inkling-Data-Version": "r2" };
   const cached = { "Cache-Control": "private, max-age=300", ETag: '"one"' };
 
-  test("is part of each answer, and not of its JSON, its members or its copies", async () => {
+  test("is part of each answer, and not of its JSON, its fields or its copies", async () => {
     const { client } = await throwing([
       json(CLEAN, PARTIAL),
       json({ country: {} }, COMPLETE),

@@ -29,7 +29,7 @@ export interface DataState {
 }
 
 /**
- * What an answer contains in addition to the API's members. It is not enumerable, so it is not part of the answer's
+ * What an answer contains in addition to the API's fields. It is not enumerable, so it is not part of the answer's
  * JSON.
  */
 export interface WithData {

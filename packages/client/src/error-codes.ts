@@ -9,7 +9,7 @@ export const SERVER_HINTS = {
   IP_ADDRESS_INVALID: "send one IPv4 or IPv6 address without port, prefix, zone or brackets",
   IP_ADDRESS_RESERVED: "no visitor from the internet has this address: behind a proxy set `trustProxy`; on your own machine set `loopback`",
   HOST_INVALID: "a proxy between here and the server changes the Host header: check `url`",
-  BODY_INVALID: "the detail names each invalid member",
+  BODY_INVALID: "the detail names each invalid field",
   IDEMPOTENCY_KEY_INVALID: "use a new key for each visitor, and the same key only to repeat the same request",
   BATCH_INVALID: "the server does not understand this client's request: compare their versions",
   VALUE_INVALID: "a value must be a string of at most 64 KiB",

@@ -123,7 +123,7 @@ export function readRequire(value: readonly DataName[], allowed: readonly DataNa
   return [...value];
 }
 
-/** Options of a lookup or batch that add members to the answer. */
+/** Options of a lookup or batch that add fields to the answer. */
 export const INCLUDED = ["evidence", "network", "subject"] as const;
 const OTHERS: readonly string[] = ["signal", "timeoutMs", "require", "size", "concurrency", "lingerMs"];
 

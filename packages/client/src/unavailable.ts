@@ -1,10 +1,10 @@
 // unavailable.ts: defines the result of a lookup when the service is unavailable, and how a form should then decide.
 //
-// The result has none of an answer's members. TypeScript requires a check with `instanceof Unavailable` before a member
-// is read. In JavaScript, reading a member throws the underlying error with "deny", and returns undefined with "allow".
+// The result has none of an answer's fields. TypeScript requires a check with `instanceof Unavailable` before a field
+// is read. In JavaScript, reading a field throws the underlying error with "deny", and returns undefined with "allow".
 
 import { InklingError } from "./errors.ts";
-import { MEMBERS } from "./generated.ts";
+import { FIELDS } from "./generated.ts";
 
 /** What a lookup does when the service is unavailable. */
 export const ON_UNAVAILABLE = ["throw", "allow", "deny"] as const;
@@ -26,8 +26,8 @@ export class Unavailable {
   }
 }
 
-for (const member of [...MEMBERS, "data"]) {
-  Object.defineProperty(Unavailable.prototype, member, {
+for (const field of [...FIELDS, "data"]) {
+  Object.defineProperty(Unavailable.prototype, field, {
     get(this: Unavailable) {
       if (this.verdict === "deny") throw this.error;
       return undefined;

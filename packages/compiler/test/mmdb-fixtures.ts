@@ -5,7 +5,7 @@
 
 import { double, float, uint16, writeMmdb } from "./mmdb-writer.ts";
 
-/** Returns the eight members of ip-location-db's flat records, in the same order and with the same empty strings. */
+/** Returns the eight fields of ip-location-db's flat records, in the same order and with the same empty strings. */
 export function flat(city: string, country: string, state: string, latitude: number, longitude: number) {
   return {
     city,
@@ -87,7 +87,7 @@ export const DBIP_NESTED = writeMmdb({
   ],
 });
 
-/** MaxMind's format, with all members that Inkling reads and some that it does not. */
+/** MaxMind's format, with all fields that Inkling reads and some that it does not. */
 export const MAXMIND_NESTED = writeMmdb({
   ipVersion: 6,
   recordSize: 28,

@@ -22,7 +22,7 @@ export interface Parts {
   readonly nodes: readonly (readonly [left: number, right: number])[];
   readonly recordSize: 24 | 28 | 32;
   readonly data: readonly number[];
-  /** Overrides the usual metadata. Undefined removes a member. */
+  /** Overrides the usual metadata. Undefined removes a field. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 

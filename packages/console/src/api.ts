@@ -100,7 +100,7 @@ export async function api<T>(path: string, options: RequestOptions = {}): Promis
 }
 
 /**
- * Sends the request of a route, such as "GET keys/{id}". Members of the input that are in the path go there; the others
+ * Sends the request of a route, such as "GET keys/{id}". Fields of the input that are in the path go there; the others
  * go into the query (GET, DELETE) or the body.
  * @throws {ApiError}
  */

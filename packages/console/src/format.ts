@@ -12,9 +12,9 @@ export const formatCount = (n: number) => n.toLocaleString("en-US");
 /** Formats a number as "12k". */
 export const formatCompact = (n: number) => compact.format(n).toLowerCase();
 
-/** Formats a share as "12 %", and never shows "0 %" for a share above 0. */
+/** Formats a share as "12%", and never shows "0%" for a share above 0. */
 export const formatPercent = (part: number) =>
-  part > 0 && part < 0.005 ? "under 1 %" : `${Math.round(part * 100)} %`;
+  part > 0 && part < 0.005 ? "under 1%" : `${Math.round(part * 100)}%`;
 
 /** @param code two letters of ISO 3166-1; anything else is returned unchanged */
 export const countryName = (code: string) => (/^[A-Z]{2}$/.test(code) && regions.of(code)) || code;

@@ -156,7 +156,7 @@ export const ADMIN_PROBLEMS = {
   INTERNAL: PROBLEMS.INTERNAL,
   DATA_NOT_LOADED: {
     ...PROBLEMS.DATA_NOT_LOADED,
-    detail: "The server has no data release that it can use. `inkling doctor` names the reason.",
+    detail: "The server has no data release that it can use. Run `inkling doctor` to see why.",
   },
   REVOCATION_UNWRITTEN: {
     status: 503,

@@ -4,8 +4,8 @@
 // The engine's reasons, OpenAPI, the SDKs' types and the tables of docs/decision-reference.md derive from these rows.
 
 import { DEGRADED_DATA, flagFact, HISTORY_FACTS } from "./facts.ts";
+import { ANSWER_FIELDS } from "./fields.ts";
 import { FLAG_ROWS, REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
-import { ANSWER_MEMBERS } from "./members.ts";
 import type { Shape, ValueOf } from "./shapes.ts";
 
 /** What to do with a visitor, from the mildest to the strictest. */
@@ -139,12 +139,12 @@ export type ReasonCode = keyof typeof REASONS;
 export const REASON_ROWS: Readonly<Record<ReasonCode, ReasonRow>> = REASONS;
 export const REASON_CODES = Object.keys(REASONS) as readonly ReasonCode[];
 
-/** What callers send about a visitor, member by member. */
+/** What callers send about a visitor, field by field. */
 export const DECISION_INPUT = {
   type: "object",
   name: "Visitor",
   about: "A visitor: an event with an address, an email address, or both.",
-  members: {
+  fields: {
     event: {
       type: "text",
       pattern: /^[a-z0-9][a-z0-9_.-]{0,63}$/,
@@ -175,7 +175,7 @@ export const DECISION_INPUT = {
       type: "object",
       optional: true,
       description: "Where and when you last saw the account, to compute the travel speed",
-      members: {
+      fields: {
         latitude: { type: "number", minimum: -90, maximum: 90 },
         longitude: { type: "number", minimum: -180, maximum: 180 },
         accuracy_radius: {
@@ -194,7 +194,7 @@ export const DECISION_INPUT = {
       isOpen: true,
       description:
         "At most 32 facts of your own, as declared in the ruleset: strings, numbers, booleans and lists of strings",
-      members: {},
+      fields: {},
     },
   },
 } as const satisfies Shape;
@@ -204,7 +204,7 @@ export const DECISION = {
   type: "object",
   name: "Decision",
   about: "The decision about a visitor, and why (docs/decisions.md).",
-  members: {
+  fields: {
     id: { type: "text", pattern: /^asm_[0-9A-Za-z]{16}$/, description: "The decision's id" },
     action: { type: "text", values: ACTIONS, description: "What to do with the visitor" },
     review: { type: "boolean", description: "True if a rule asks for a manual review" },
@@ -220,7 +220,7 @@ export const DECISION = {
       of: {
         type: "object",
         name: "Reason",
-        members: {
+        fields: {
           code: { type: "text", known: REASON_CODES },
           weight: { type: "number", minimum: 0, maximum: 1 },
           precision: {
@@ -246,7 +246,7 @@ export const DECISION = {
       of: {
         type: "object",
         name: "ShadowRule",
-        members: {
+        fields: {
           rule: { type: "text" },
           action: { type: "text", values: ACTIONS },
           review: { type: "true", optional: true },
@@ -265,7 +265,7 @@ export const DECISION = {
       of: {
         type: "object",
         name: "Remembered",
-        members: {
+        fields: {
           fact: { type: "text", known: HISTORY_FACTS },
           text: { type: "text", description: "What the server remembers, as a sentence" },
           decision: { type: "text", optional: true, description: "The newest decision behind it" },
@@ -293,20 +293,20 @@ export const DECISION = {
       isOpen: true,
       optIn: "facts",
       description: "Only with `include=facts`: the facts that rules read, by name. Unknown facts are omitted",
-      members: {},
+      fields: {},
     },
     ip: {
       type: "object",
       optional: true,
       optIn: "evidence",
       description: "Only with `include=evidence`: the address lookups",
-      members: {
-        geolocate: { ...ANSWER_MEMBERS.geolocate, optional: true },
-        reputation: { ...ANSWER_MEMBERS.reputation, optional: true },
+      fields: {
+        geolocate: { ...ANSWER_FIELDS.geolocate, optional: true },
+        reputation: { ...ANSWER_FIELDS.reputation, optional: true },
       },
     },
     email: {
-      ...ANSWER_MEMBERS.email,
+      ...ANSWER_FIELDS.email,
       optional: true,
       optIn: "evidence",
       description: "Only with `include=evidence`: the email lookup",
@@ -319,7 +319,7 @@ export const DECISION_OUTCOME = {
   type: "object",
   name: "DecisionOutcome",
   about: "The outcome of a decision: was the visitor legitimate?",
-  members: { outcome: { type: "text", values: OUTCOMES } },
+  fields: { outcome: { type: "text", values: OUTCOMES } },
 } as const satisfies Shape;
 
 /** The answer to a {@link DECISION_OUTCOME}. */
@@ -327,10 +327,10 @@ export const DECISION_OUTCOME_SET = {
   type: "object",
   name: "DecisionOutcomeSet",
   about: "A decision and its outcome.",
-  members: { id: DECISION.members.id, ...DECISION_OUTCOME.members },
+  fields: { id: DECISION.fields.id, ...DECISION_OUTCOME.fields },
 } as const satisfies Shape;
 
-/** A visitor as callers send it. `facts` is typed by hand, because its members depend on the ruleset. */
+/** A visitor as callers send it. `facts` is typed by hand, because its fields depend on the ruleset. */
 export type VisitorInput = Omit<ValueOf<typeof DECISION_INPUT>, "facts"> & {
   readonly facts?: Readonly<Record<string, string | number | boolean | readonly string[]>> | undefined;
 };

@@ -2,8 +2,8 @@
 // they can check.
 
 import { CONTINENT_CODES, COUNTRY_CODES } from "./countries.ts";
+import { NETWORK_KINDS, NETWORK_SERVICES } from "./fields.ts";
 import { REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
-import { NETWORK_KINDS, NETWORK_SERVICES } from "./members.ts";
 
 /**
  * Results of a crawler check, which compares the address with the ranges that the claimed crawler's operator publishes.

@@ -183,7 +183,7 @@ const LABELS = {
   government: { meaning: SAME_KIND },
   business: { meaning: SAME_KIND },
   registry: { meaning: "geolocate: the registry's record of the network's holder" },
-  derived: { meaning: "geolocate: derived from other members" },
+  derived: { meaning: "geolocate: derived from other fields" },
   estimated: { meaning: "geolocate: an estimate, because the source states no value" },
 } as const satisfies Readonly<Record<string, LabelRow>>;
 

@@ -7,9 +7,9 @@ export * from "./assess.ts";
 export * from "./countries.ts";
 export * from "./data-events.ts";
 export * from "./facts.ts";
+export * from "./fields.ts";
 export * from "./flags.ts";
 export * from "./log-events.ts";
-export * from "./members.ts";
 export * from "./metrics.ts";
 export {
   COMMON_HEADERS,

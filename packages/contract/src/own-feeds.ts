@@ -1,10 +1,10 @@
-// own-feeds.ts: describes the operator's own feeds: the members of a [[feed]] in inkling.toml, the file formats, and the
+// own-feeds.ts: describes the operator's own feeds: the fields of a [[feed]] in inkling.toml, the file formats, and the
 // claims.
 //
-// `inkling feeds add` takes the same members as flags. docs/own-feeds.md lists them in tables (`npm run generate`).
+// `inkling feeds add` takes the same fields as flags. docs/own-feeds.md lists them in tables (`npm run generate`).
 
 /**
- * The members of a [[feed]]. They are plain values, because the settings and feeds.json in the data folder contain
+ * The fields of a [[feed]]. They are plain values, because the settings and feeds.json in the data folder contain
  * them.
  */
 export interface OwnFeed {

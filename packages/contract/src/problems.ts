@@ -39,7 +39,7 @@ export const PROBLEMS = {
   PATH_INVALID: {
     status: 400,
     title: "Invalid path",
-    detail: "The last part of the path is not UTF-8 text in percent-encoding (RFC 3986).",
+    detail: "The last path segment is not valid percent-encoded UTF-8 (RFC 3986).",
     hint: "pass the value unescaped: this client escapes it",
   },
   PARAMETER_INVALID: {
@@ -74,7 +74,7 @@ export const PROBLEMS = {
     status: 400,
     title: "Invalid request body",
     detail: "Send a JSON object with `event`, and with `ip`, `email` or both.",
-    hint: "the detail names each invalid member",
+    hint: "the detail names each invalid field",
   },
   IDEMPOTENCY_KEY_INVALID: {
     status: 400,

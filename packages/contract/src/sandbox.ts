@@ -6,8 +6,8 @@
 // src  documentation addresses (RFC 5737, RFC 3849) and example domains (RFC 2606)
 
 import type { VisitorInput } from "./assess.ts";
+import type { MxOutcome } from "./fields.ts";
 import { FLAG_ROWS, REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
-import type { MxOutcome } from "./members.ts";
 import type { ProblemCode } from "./problems.ts";
 
 type AnswerFlag = ReputationFlag | "disposable";
@@ -55,7 +55,7 @@ export interface SandboxEvidence {
   readonly label: string;
   readonly effect: "sets" | "removes" | "fills" | "label";
   readonly flags?: readonly AnswerFlag[];
-  readonly members?: readonly string[];
+  readonly fields?: readonly string[];
   readonly why?: string;
   readonly did_you_mean?: string;
 }
@@ -76,7 +76,7 @@ export const LOCATION_EVIDENCE: readonly SandboxEvidence[] = [
     feed: "inkling",
     label: "derived",
     effect: "fills",
-    members: ["continent.name", "country.name"],
+    fields: ["continent.name", "country.name"],
     why: "from the ISO 3166-1 code of the country",
   },
 ];
@@ -89,8 +89,8 @@ const RELAY = entry("relay", "relay", "removes", "is_abuser", "is_proxy");
 const DISPOSABLE = entry("disposable", "disposable", "sets", "disposable");
 const MAIL_RELAY = entry("relay-mail", "relay", "removes", "disposable");
 
-function filled(feed: string, label: string, ...members: string[]): SandboxEvidence {
-  return { feed, label, effect: "fills", members: members.map((name) => `network.${name}`) };
+function filled(feed: string, label: string, ...fields: string[]): SandboxEvidence {
+  return { feed, label, effect: "fills", fields: fields.map((name) => `network.${name}`) };
 }
 
 /** Returns the evidence for a network. */

@@ -1,7 +1,7 @@
 // settings.ts: lists every setting as a row, and derives the setting's names, its type and its readers from the row.
 //
 // A new row adds several things at once: a flag for the commands that read it, an INKLING_* variable, a key
-// of inkling.toml, a line in `inkling config` and in docs/configuration.md (`npm run generate`), and a member of
+// of inkling.toml, a line in `inkling config` and in docs/configuration.md (`npm run generate`), and a field of
 // Settings.
 
 import type { OwnFeed } from "./own-feeds.ts";

@@ -1,4 +1,4 @@
-// shapes.ts: defines how members.ts describes values, and the TypeScript types that follow from the descriptions.
+// shapes.ts: defines how fields.ts describes values, and the TypeScript types that follow from the descriptions.
 
 /** The three lookups. */
 export const LOOKUPS = ["geolocate", "reputation", "email"] as const;
@@ -16,13 +16,13 @@ interface Described {
   readonly description?: string;
   /** The text for the tables in docs/, if the tables say more than the description. */
   readonly docs?: string;
-  /** The member is omitted if its value is unknown. */
+  /** The field is omitted if its value is unknown. */
   readonly optional?: true;
-  /** The member is null if the release has no data for it. */
+  /** The field is null if the release has no data for it. */
   readonly nullable?: true;
   readonly optIn?: OptIn;
   /**
-   * For evidence: the lookups whose entries can contain the member; by default all lookups. `where` describes the same
+   * For evidence: the lookups whose entries can contain the field; by default all lookups. `where` describes the same
    * for the documentation.
    */
   readonly lookups?: readonly Lookup[];
@@ -52,14 +52,14 @@ export type Shape =
       readonly type: "object";
       /** Name of the schema, if several places share it. */
       readonly name?: string;
-      /** Description of the schema. A member that uses it also has a description. */
+      /** Description of the schema. A field that uses it also has a description. */
       readonly about?: string;
-      /** The object may have members that are not listed. */
+      /** The object may have fields that are not listed. */
       readonly isOpen?: true;
-      readonly members: Members;
+      readonly fields: Fields;
     };
-export type Member = Shape & Described;
-export type Members = Readonly<Record<string, Member>>;
+export type Field = Shape & Described;
+export type Fields = Readonly<Record<string, Field>>;
 
 /** The TypeScript type of a value with this shape. */
 export type ValueOf<S> = S extends { readonly values: readonly (infer V)[] }
@@ -74,7 +74,7 @@ export type ValueOf<S> = S extends { readonly values: readonly (infer V)[] }
           ? true
           : S extends { readonly type: "list"; readonly of: infer Item }
             ? readonly ValueOf<Item>[]
-            : S extends { readonly type: "object"; readonly members: infer M }
+            : S extends { readonly type: "object"; readonly fields: infer M }
               ? ObjectOf<M>
               : never;
 type OrNull<S> = S extends { readonly nullable: true } ? ValueOf<S> | null : ValueOf<S>;

@@ -1,21 +1,21 @@
 // webhooks.ts: defines the events that webhooks report, and how they are delivered (https://www.standardwebhooks.com).
 //
 // The types of payloads, the choices in the console and on the command line, and the tables of docs/webhooks.md derive
-// from these rows. An event never changes its meaning, but later versions may add events and members.
+// from these rows. An event never changes its meaning, but later versions may add events and fields.
 
-import { EVIDENCE_ENTRY } from "./members.ts";
-import type { Members, ValueOf } from "./shapes.ts";
+import { EVIDENCE_ENTRY } from "./fields.ts";
+import type { Fields, ValueOf } from "./shapes.ts";
 
 interface WebhookEventRow {
   /** When the event is sent, as the end of the sentence "sent when …". */
   readonly when: string;
-  /** The members of `data` in the event's payload. */
-  readonly data: Members;
+  /** The fields of `data` in the event's payload. */
+  readonly data: Fields;
 }
 
 const VERDICT = {
   type: "object",
-  members: { disposable: { type: "boolean" } },
+  fields: { disposable: { type: "boolean" } },
 } as const;
 
 /** The events to which a webhook can subscribe. */
@@ -76,10 +76,10 @@ export const WEBHOOK_EVENT_ROWS: Readonly<Record<WebhookEvent, WebhookEventRow>>
 /** The event that an operator sends to test a webhook. The webhook need not subscribe to it. */
 export const WEBHOOK_TEST = "webhook.test";
 
-/** The `data` member of an event's payload. */
+/** The `data` field of an event's payload. */
 export type WebhookData<Event extends WebhookEvent> = ValueOf<{
   readonly type: "object";
-  readonly members: (typeof WEBHOOK_EVENTS)[Event]["data"];
+  readonly fields: (typeof WEBHOOK_EVENTS)[Event]["data"];
 }>;
 
 /** An event with its data. */

@@ -81,7 +81,7 @@ describe("publishing", () => {
       const { id: _, ...content } = manifest(dataDir, 1);
       const network = { ...content.segments.email!, inputs: "f".repeat(64) };
       const whole = { ...content, segments: { ...content.segments, network } };
-      expect(releaseId(whole)).toBe(releaseId(content)); // older versions drop the unknown member
+      expect(releaseId(whole)).toBe(releaseId(content)); // older versions drop the unknown field
       const name = publish(dataDir, { id: releaseId(whole), ...whole });
       expect(findNewest(dataDir)).toMatchObject({ name, manifest: { segments: { network } } });
       const feeds = [

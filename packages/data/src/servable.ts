@@ -21,7 +21,7 @@ interface Usable {
   readonly problem: string | undefined;
 }
 
-/** Checks the current release without mapping it. Both members are undefined if nothing has been published yet. */
+/** Checks the current release without mapping it. Both fields are undefined if nothing has been published yet. */
 export function findUsable(dataDir: string): Usable {
   const name = currentName(dataDir);
   if (name === undefined) return { release: undefined, problem: undefined };

@@ -47,7 +47,7 @@ export class Decisions {
       this.followed = undefined;
     }
     const ruleset = this.ruleset ?? engine.DEFAULT_RULESET;
-    // As in JSON, an undefined member counts as absent.
+    // As in JSON, an undefined field counts as absent.
     const found = engine.decideVisitor(JSON.parse(JSON.stringify(input)), ruleset, {
       answerer: this.answerer,
       source,

@@ -59,7 +59,7 @@ import { Releases } from "./releases.ts";
  */
 export type LookupBytes<L extends Lookup> = Uint8Array | (L extends "geolocate" ? undefined : never);
 
-/** Optional members of an answer about an address. */
+/** Optional fields of an answer about an address. */
 export type AddressExtras = Omit<Extras, "checks">;
 
 /** One release, with data that is prepared once for all answers from it. */

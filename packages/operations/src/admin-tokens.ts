@@ -10,7 +10,7 @@ import { z } from "zod";
 import { id, operation, type Resource, text, time } from "./operation.ts";
 import { AdminProblem, bodyProblem, checked, found, written } from "./problem.ts";
 
-const members = {
+const fields = {
   name: text.meta({ description: "Author of every change made with the token" }),
   role: z.enum(ADMIN_ROLES),
   state: z.enum(["active", "expired"]),
@@ -26,7 +26,7 @@ const members = {
     .meta({ description: "The last UTC day with a request, such as 2026-06-01; null if there is none" }),
 };
 const adminToken = z
-  .strictObject(members)
+  .strictObject(fields)
   .meta({ id: "AdminToken", description: "An admin token, without the token itself" });
 const name = id("The token's name");
 
@@ -59,7 +59,7 @@ export const ADMIN_TOKENS = {
       problems: ["ADMIN_TOKEN_EXISTS"],
       input: newAdminTokenBody.shape,
       output: z
-        .strictObject({ ...members, token: text.meta({ description: "The token; shown only once" }) })
+        .strictObject({ ...fields, token: text.meta({ description: "The token; shown only once" }) })
         .meta({ id: "IssuedAdminToken" }),
       command: {
         words: "admin-tokens create",
@@ -113,7 +113,7 @@ export const ADMIN_TOKENS = {
       },
       output: z
         .strictObject({
-          ...members,
+          ...fields,
           also_revoked: z
             .array(text)
             .meta({ description: "Names of the tokens that it created, directly or through others" }),

@@ -5,12 +5,12 @@
 
 import {
   ADMIN_ROLES,
-  ANSWER_MEMBERS,
+  ANSWER_FIELDS,
   DECISION,
   DECISION_INPUT,
   DECISION_OUTCOME,
   DECISION_OUTCOME_SET,
-  type Member,
+  type Field,
   PROBLEM_CODES,
   type Shape,
   type ValueOf,
@@ -53,10 +53,10 @@ export function schemaOf(shape: Shape): z.ZodType {
       const { name, about, isOpen } = shape;
       const known = name === undefined ? undefined : named.get(name);
       if (known !== undefined) return known;
-      const members = Object.fromEntries(
-        Object.entries(shape.members).map(([member, row]) => [member, memberOf(row)]),
+      const fields = Object.fromEntries(
+        Object.entries(shape.fields).map(([field, row]) => [field, fieldOf(row)]),
       );
-      const object = isOpen ? z.looseObject(members) : z.strictObject(members);
+      const object = isOpen ? z.looseObject(fields) : z.strictObject(fields);
       if (name === undefined) return object;
       const schema = object.meta({ id: name, ...(about !== undefined && { description: about }) });
       named.set(name, schema);
@@ -65,16 +65,16 @@ export function schemaOf(shape: Shape): z.ZodType {
   }
 }
 
-function memberOf(row: Member): z.ZodType {
+function fieldOf(row: Field): z.ZodType {
   const value = schemaOf(row);
   const orNull = row.nullable ? value.nullable() : value;
   const orNothing = row.optional ? orNull.optional() : orNull;
   return row.description === undefined ? orNothing : orNothing.meta({ description: row.description });
 }
 
-export const geolocation = schemaOf(ANSWER_MEMBERS.geolocate);
-export const reputation = schemaOf(ANSWER_MEMBERS.reputation);
-export const emailVerdict = schemaOf(ANSWER_MEMBERS.email);
+export const geolocation = schemaOf(ANSWER_FIELDS.geolocate);
+export const reputation = schemaOf(ANSWER_FIELDS.reputation);
+export const emailVerdict = schemaOf(ANSWER_FIELDS.email);
 export const visitor = schemaOf(DECISION_INPUT);
 export const decision = schemaOf(DECISION);
 export const decisionOutcome = schemaOf(DECISION_OUTCOME);
@@ -94,14 +94,14 @@ export const problemDocument = z
   })
   .meta({ id: "Problem", description: "RFC 9457. `title` and `detail` are for people and may change." });
 
-const { location, postal } = ANSWER_MEMBERS.geolocate.members;
+const { location, postal } = ANSWER_FIELDS.geolocate.fields;
 const geoip2Name = z.strictObject({ en: text }).optional();
 const geoip2Country = z.strictObject({
   is_in_european_union: z.literal(true).optional(),
   iso_code: text.optional(),
   names: geoip2Name,
 });
-const geoip2Members = {
+const geoip2Fields = {
   continent: z.strictObject({ code: text.optional(), names: geoip2Name }).optional(),
   country: geoip2Country.optional(),
   registered_country: geoip2Country.optional(),
@@ -110,13 +110,13 @@ const geoip2Traits = z.strictObject({ ip_address: text, network: text });
 
 /** The shape of MaxMind's GeoIP2 Country. */
 export const maxmindCountry = z
-  .strictObject({ ...geoip2Members, traits: geoip2Traits })
-  .meta({ id: "MaxMindCountry", description: "Unknown members are omitted (docs/maxmind.md)." });
+  .strictObject({ ...geoip2Fields, traits: geoip2Traits })
+  .meta({ id: "MaxMindCountry", description: "Unknown fields are omitted (docs/maxmind.md)." });
 /** The shape of MaxMind's GeoIP2 City. */
 export const maxmindCity = z
   .strictObject({
     city: z.strictObject({ names: geoip2Name }).optional(),
-    ...geoip2Members,
+    ...geoip2Fields,
     location: schemaOf(location).optional(),
     postal: schemaOf(postal).optional(),
     subdivisions: z.array(z.strictObject({ iso_code: text.optional(), names: geoip2Name })).optional(),
@@ -125,7 +125,7 @@ export const maxmindCity = z
       autonomous_system_organization: text.optional(),
     }),
   })
-  .meta({ id: "MaxMindCity", description: "Unknown members are omitted (docs/maxmind.md)." });
+  .meta({ id: "MaxMindCity", description: "Unknown fields are omitted (docs/maxmind.md)." });
 export const maxmindError = z
   .strictObject({ code: text, error: text })
   .meta({ id: "MaxMindError", description: "MaxMind's error format. `error` is for people and may change." });
@@ -174,7 +174,7 @@ export const dataAges = z
   .array(z.strictObject({ answer: z.enum(ANSWERS), feed: text, seconds: z.int().nonnegative() }))
   .meta({
     description:
-      "The age of each answer's data, which is the age of the oldest feed with at least 1 % of that answer's entries. Feeds without a date are ignored",
+      "The age of each answer's data, which is the age of the oldest feed with at least 1% of that answer's entries. Feeds without a date are ignored",
   });
 
 export const status = z

@@ -47,7 +47,7 @@ export const ASSESS = {
       maxBodyBytes: MAX_RULESET_BYTES,
       input: {
         visitor: z.unknown().meta({
-          description: `The visitor, as in \`POST /v1/assess\`: an object with ${keysOf(DECISION_INPUT.members).join(", ")}`,
+          description: `The visitor, as in \`POST /v1/assess\`: an object with ${keysOf(DECISION_INPUT.fields).join(", ")}`,
         }),
         text: rulesetText.optional().meta({ description: "Use this ruleset instead of the newest one" }),
       },

@@ -33,7 +33,7 @@ const input = {
 export const share = z
   .strictObject({ count, of: count, share: z.number(), low: z.number(), high: z.number() })
   .nullable()
-  .meta({ description: "With its 95 % interval (Wilson); null without outcomes" });
+  .meta({ description: "With its 95% interval (Wilson); null without outcomes" });
 
 const labels = { fraud: count, legitimate: count };
 const weight = z.number().min(0).max(1);

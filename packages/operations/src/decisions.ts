@@ -182,7 +182,7 @@ export const DECISIONS = {
       input: {
         lines: z.array(z.string()).max(MAX_LINES, `has more than ${MAX_LINES} lines`).meta({
           description:
-            "`ref,outcome,at` as CSV, or a JSON object with these members. `ref` may also be a decision's id, and `at` may be missing",
+            "`ref,outcome,at` as CSV, or a JSON object with these fields. `ref` may also be a decision's id, and `at` may be missing",
         }),
         replace: z
           .boolean("must be true or false")

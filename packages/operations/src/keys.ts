@@ -26,7 +26,7 @@ import { AdminProblem, checked, found, written } from "./problem.ts";
 const DEFAULT_DAYS = 30;
 const MAX_DAYS = 400;
 
-const members = {
+const fields = {
   id: text,
   hint: text.meta({ description: "First characters of the newest token" }),
   name: text,
@@ -44,7 +44,7 @@ const members = {
     description: "Until this time, the server logs the callers' networks; null if the key is not traced",
   }),
 };
-const key = z.strictObject(members).meta({ id: "Key", description: "A key without its token" });
+const key = z.strictObject(fields).meta({ id: "Key", description: "A key without its token" });
 const used = {
   last_used_at: text.nullable().meta({
     description: "The last UTC day with a lookup or a refusal, such as 2026-06-01; null if there is none",
@@ -100,7 +100,7 @@ export const KEYS = {
       },
       output: z.strictObject({
         keys: z.array(
-          z.strictObject({ ...members, ...used, lookups_today: lookups, refused_today: refusals }),
+          z.strictObject({ ...fields, ...used, lookups_today: lookups, refused_today: refusals }),
         ),
         ...nextCursor,
       }),
@@ -135,7 +135,7 @@ export const KEYS = {
       audits: ["key-created"],
       refreshes: "keys",
       input: newKeyBody.shape,
-      output: z.strictObject({ ...members, token }).meta({ id: "IssuedKey" }),
+      output: z.strictObject({ ...fields, token }).meta({ id: "IssuedKey" }),
       command: {
         words: "keys create",
         flags: {
@@ -169,7 +169,7 @@ export const KEYS = {
       docs: "a key with its `last_used_at`, without its token",
       problems: ["KEY_NOT_FOUND"],
       input: one,
-      output: z.strictObject({ ...members, ...used }).meta({ id: "UsedKey" }),
+      output: z.strictObject({ ...fields, ...used }).meta({ id: "UsedKey" }),
       run: async ({ store, now }, { id }) => {
         const [key, lastDays] = await Promise.all([existingKey(store, id), store.usage.readLastDays(id)]);
         return { ...keyJson(key, now()), last_used_at: lastDays.get(id) ?? null };
@@ -179,7 +179,7 @@ export const KEYS = {
       route: "PATCH keys/{id}",
       summary:
         "Change a key's name, scopes, networks, limits or expiry, or trace it; its token remains the same",
-      docs: "changes the given members; `mode` cannot change, and `null` unsets a member. Until `traced_until`, at most 7 days from now, the server logs [the networks that use the key](security-incidents.md#trace-a-key)",
+      docs: "changes the given fields; `mode` cannot change, and `null` unsets a field. Until `traced_until`, at most 7 days from now, the server logs [the networks that use the key](security-incidents.md#trace-a-key)",
       audits: ["key-changed"],
       problems: ["KEY_NOT_FOUND", "KEY_REVOKED"],
       refreshes: "keys",
@@ -244,7 +244,7 @@ Repeat it on each host. When the database is reachable again, revoke the key wit
       problems: ["KEY_NOT_FOUND", "KEY_REVOKED"],
       refreshes: "keys",
       input: { ...one, ...overlap("How long the old token remains valid") },
-      output: z.strictObject({ ...members, token, old_token_valid_until: time }).meta({ id: "RotatedKey" }),
+      output: z.strictObject({ ...fields, token, old_token_valid_until: time }).meta({ id: "RotatedKey" }),
       command: {
         words: "keys rotate",
         examples: [

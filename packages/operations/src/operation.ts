@@ -8,12 +8,12 @@ import { MAX_PAGE } from "@inkling/store/tables";
 import { z } from "zod";
 import type { OperationContext } from "./context.ts";
 
-/** A method and a path below /admin/v1/. `{id}` in the path is the member `id` of the input. */
+/** A method and a path below /admin/v1/. `{id}` in the path is the field `id` of the input. */
 export type Route = `${"GET" | "POST" | "PATCH" | "DELETE"} ${string}`;
 
-/** What differs between a member of the input and its flag or argument. */
+/** What differs between a field of the input and its flag or argument. */
 export interface Flag {
-  /** The flag's name; by default the member's, without `_at`, `_until` or `_seconds`. */
+  /** The flag's name; by default the field's, without `_at`, `_until` or `_seconds`. */
   readonly name?: string;
   /** Replaces the description. */
   readonly help?: string;
@@ -21,7 +21,7 @@ export interface Flag {
   readonly default?: string;
   /** The value that the flag sets. Such a flag takes none itself. */
   readonly value?: string;
-  /** The member that gets what follows "=" in the flag's value. */
+  /** The field that gets what follows "=" in the flag's value. */
   readonly with?: string;
   /** A word that means "not set", the value that is sent for it (default: null), and what it means in the help. */
   readonly none?: { readonly word: string; readonly value?: unknown; readonly means?: string };
@@ -30,10 +30,10 @@ export interface Flag {
 export interface CommandRow {
   /** The words after `inkling`. */
   readonly words: string;
-  /** Members of the input that are arguments, in addition to those in the path. */
+  /** Fields of the input that are arguments, in addition to those in the path. */
   readonly arguments?: readonly string[];
   readonly flags?: Readonly<Record<string, Flag>>;
-  /** Members that the command itself supplies (`prepare`). */
+  /** Fields that the command itself supplies (`prepare`). */
   readonly supplies?: readonly string[];
   /** True if `--author` may name the author for the audit trail. */
   readonly hasAuthor?: boolean;
@@ -69,7 +69,7 @@ export interface Operation<
   readonly needsNoDatabase?: boolean;
   /** True if only a running server can do it. */
   readonly needsServer?: boolean;
-  /** Members of the path, and of the query (GET, DELETE) or the body (POST, PATCH). */
+  /** Fields of the path, and of the query (GET, DELETE) or the body (POST, PATCH). */
   readonly input: I;
   readonly output: O;
   /** Undefined if there is no command. */
@@ -118,12 +118,12 @@ export const count = z.int().nonnegative();
 export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, `must be one of ${words.join(", ")}`);
 
-/** The member `id` of an operation on one object. */
+/** The field `id` of an operation on one object. */
 export const id = (description: string) => ({ id: text.meta({ description }) });
 
 const DAY_S = 86_400;
 
-/** The member that says how long an old token or secret remains valid after a rotation. */
+/** The field that says how long an old token or secret remains valid after a rotation. */
 export const overlap = (description: string) => ({
   overlap_seconds: z
     .int("must be a whole number of seconds")
@@ -140,7 +140,7 @@ export const nextCursor = {
 const DEFAULT_PAGE = 100;
 const LIMIT = `must be a whole number from 1 to ${MAX_PAGE}`;
 
-/** Returns the members that select a page of a list. */
+/** Returns the fields that select a page of a list. */
 export const pageInput = (isCursor: (text: string) => boolean) => ({
   limit: z
     .int(LIMIT)
@@ -155,8 +155,8 @@ export const pageInput = (isCursor: (text: string) => boolean) => ({
     .meta({ description: "`next_cursor` of the previous page" }),
 });
 
-/** The parts of a member's JSON Schema that faces use. */
-export interface MemberSchema {
+/** The parts of a field's JSON Schema that faces use. */
+export interface FieldSchema {
   readonly type?: string;
   readonly format?: string;
   readonly enum?: readonly string[];
@@ -168,33 +168,33 @@ export interface MemberSchema {
   readonly default?: unknown;
 }
 
-const members = new WeakMap<z.ZodType, MemberSchema>();
+const fields = new WeakMap<z.ZodType, FieldSchema>();
 
-/** Returns what a face needs to know about a member. A member that may be null counts as its other type. */
-export function memberSchema(schema: z.ZodType): MemberSchema {
-  const known = members.get(schema);
+/** Returns what a face needs to know about a field. A field that may be null counts as its other type. */
+export function fieldSchema(schema: z.ZodType): FieldSchema {
+  const known = fields.get(schema);
   if (known !== undefined) return known;
-  const written = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as MemberSchema & {
+  const written = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as FieldSchema & {
     readonly $schema?: string;
-    readonly anyOf?: readonly MemberSchema[];
+    readonly anyOf?: readonly FieldSchema[];
   };
   const { anyOf = [], $schema, ...rest } = written;
-  const member = { ...anyOf.find(({ type }) => type !== "null"), ...rest };
-  members.set(schema, member);
-  return member;
+  const field = { ...anyOf.find(({ type }) => type !== "null"), ...rest };
+  fields.set(schema, field);
+  return field;
 }
 
 const NUMBER = /^[0-9]+(\.[0-9]+)?$/;
 const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, false: false };
 
-/** Converts the text of a query parameter or flag to the type of its member. Leaves it if the schema must refuse it. */
+/** Converts the text of a query parameter or flag to the type of its field. Leaves it if the schema must refuse it. */
 export function fromText(schema: z.ZodType, given: string): unknown {
-  const { type } = memberSchema(schema);
+  const { type } = fieldSchema(schema);
   if (type === "array") return given.split(",").filter(Boolean);
   if (type === "boolean") return BOOLEANS[given] ?? given;
   return (type === "number" || type === "integer") && NUMBER.test(given) ? Number(given) : given;
 }
 
-/** Returns the members of the input that are not in the path. */
-export const membersOf = ({ route, input }: AnyOperation): [name: string, schema: z.ZodType][] =>
+/** Returns the fields of the input that are not in the path. */
+export const fieldsOf = ({ route, input }: AnyOperation): [name: string, schema: z.ZodType][] =>
   Object.entries(input as Record<string, z.ZodType>).filter(([name]) => !route.includes(`{${name}}`));

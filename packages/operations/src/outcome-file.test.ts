@@ -19,7 +19,7 @@ test.each([
   ["a,fraud,2026-06-02", "`at` is in the future"],
   [",fraud", "ref: is empty"],
   ['{"ref":1,"outcome":"fraud"}', "ref: must be text"],
-  ['{"ref":"a","outcome":"fraud","by":"x"}', "unknown member `by`"],
+  ['{"ref":"a","outcome":"fraud","by":"x"}', "unknown field `by`"],
   ["{", "is not JSON"],
   ["x".repeat(2_000), "is longer than 1,024 characters"],
 ])("%j", (line, read) => {

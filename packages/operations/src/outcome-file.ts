@@ -1,6 +1,6 @@
 // outcome-file.ts: reads the lines of a file with outcomes, such as a payment provider's list of chargebacks.
 //
-// in   CSV with the columns ref, outcome and at, in this order, or one JSON object with these members per line
+// in   CSV with the columns ref, outcome and at, in this order, or one JSON object with these fields per line
 // out  what each line says, or what is wrong with it; a good line never depends on a bad one
 
 import { OUTCOMES } from "@inkling/contract";

@@ -11,7 +11,7 @@ import { count, id, nextCursor, operation, pageInput, type Resource, text, time 
 import { AdminProblem, bodyProblem, found } from "./problem.ts";
 
 const effect = { value: text, flag: z.enum(OVERRIDE_FLAGS), verdict: z.boolean(), note: text, author: text };
-const members = {
+const fields = {
   id: text,
   kind: z.enum(OVERRIDE_KINDS),
   ...effect,
@@ -19,7 +19,7 @@ const members = {
   expires_at: time.nullable(),
   removed_at: time.nullable(),
 };
-export const override = z.strictObject(members).meta({ id: "Override" });
+export const override = z.strictObject(fields).meta({ id: "Override" });
 
 const one = id("The override's id");
 const problems = ["OVERRIDE_CONTRADICTS", "OVERRIDES_FULL", "OVERRIDE_TOO_WIDE"] as const;
@@ -68,7 +68,7 @@ export const OVERRIDES = {
       problems,
       refreshes: "overrides",
       input: newOverrideBody.shape,
-      output: z.strictObject({ ...members, outcome: z.enum(["added", "changed", "unchanged"]) }),
+      output: z.strictObject({ ...fields, outcome: z.enum(["added", "changed", "unchanged"]) }),
       command: {
         words: "overrides add",
         arguments: ["value"],

@@ -46,17 +46,17 @@ const id = (standard: "newest" | "previous") => ({
     .meta({ description: "The ruleset's number, `newest` or `previous`" }),
 });
 
-const members = {
+const fields = {
   number: count,
   note: z.string(),
   author: text,
   created_at: time,
   restores: count.nullable().meta({ description: "The ruleset that a rollback restored" }),
 };
-const ruleset = z.strictObject({ ...members, text: z.string() }).meta({ id: "Ruleset" });
+const ruleset = z.strictObject({ ...fields, text: z.string() }).meta({ id: "Ruleset" });
 const published = z
   .strictObject({
-    ...members,
+    ...fields,
     text: z.string(),
     created: z.boolean().meta({ description: "False if the newest ruleset already has this text" }),
   })
@@ -158,7 +158,7 @@ export const RULESETS = {
       summary: "List published rulesets, newest first; the newest is active",
       docs: "published [rulesets](rulesets.md), newest first; the newest one is active. `limit`, `cursor`",
       input: pageInput(isRulesetCursor),
-      output: z.strictObject({ rulesets: z.array(z.strictObject(members)), ...nextCursor }),
+      output: z.strictObject({ rulesets: z.array(z.strictObject(fields)), ...nextCursor }),
       command: { words: "rules list", examples: ["inkling rules list"] },
       run: async ({ store }, page) => {
         const { items, next } = await store.rulesets.list(page);

@@ -20,7 +20,7 @@ import {
 import { AdminProblem, found } from "./problem.ts";
 import { MAX_WEBHOOK_URL, readWebhookUrl } from "./webhook-destination.ts";
 
-const members = {
+const fields = {
   id: text,
   url: text,
   events: z.array(z.enum(WEBHOOK_EVENT_NAMES)),
@@ -44,9 +44,9 @@ const recent = z
   })
   .meta({ description: "How the newest deliveries went, at most 100" });
 const webhook = z
-  .strictObject({ ...members, recent })
+  .strictObject({ ...fields, recent })
   .meta({ id: "Webhook", description: "A webhook without its secrets" });
-const issued = z.strictObject({ ...members, secret }).meta({ id: "IssuedWebhook" });
+const issued = z.strictObject({ ...fields, secret }).meta({ id: "IssuedWebhook" });
 const delivery = z
   .strictObject({
     id: text.meta({ description: "The `webhook-id` header" }),

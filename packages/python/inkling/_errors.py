@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping, Optional, TypeVar, Union
 
-from ._generated import HINTS, MEMBERS
+from ._generated import HINTS, FIELDS
 
 # Statuses for which a retry may help. Requests with other statuses would fail again.
 _RETRYABLE_STATUSES = frozenset((429, 500, 502, 503, 504))
@@ -95,7 +95,7 @@ def problem_error(
 class Unavailable:
     """There is no answer, because the service is unavailable.
 
-    With "deny", reading a member of an answer raises the underlying error. With "allow", the member is None.
+    With "deny", reading a field of an answer raises the underlying error. With "allow", the field is None.
     """
 
     available = False
@@ -107,7 +107,7 @@ class Unavailable:
         self.error = error
 
     def __getattr__(self, name: str) -> None:
-        if name not in MEMBERS:
+        if name not in FIELDS:
             raise AttributeError(name)
         if self.verdict == "deny":
             raise self.error

@@ -60,7 +60,7 @@ HINTS: Dict[str, str] = {
     "IP_ADDRESS_INVALID": "send one IPv4 or IPv6 address without port, prefix, zone or brackets",
     "IP_ADDRESS_RESERVED": "no visitor from the internet has this address: behind a proxy, take the visitor's address from the proxy's header",
     "HOST_INVALID": "a proxy between here and the server changes the Host header: check `url`",
-    "BODY_INVALID": "the detail names each invalid member",
+    "BODY_INVALID": "the detail names each invalid field",
     "IDEMPOTENCY_KEY_INVALID": "use a new key for each visitor, and the same key only to repeat the same request",
     "BATCH_INVALID": "the server does not understand this client's request: compare their versions",
     "VALUE_INVALID": "a value must be a string of at most 64 KiB",
@@ -101,9 +101,9 @@ DATA_OF: Dict[str, Tuple[str, ...]] = {
 ACTIONS: Tuple[str, ...] = ("allow", "challenge", "deny")
 OUTCOMES: Tuple[str, ...] = ("legitimate", "fraud")
 # What a visitor is described by.
-VISITOR_MEMBERS: Tuple[str, ...] = ("event", "ip", "email", "user_agent", "account", "ref", "expected_country", "previous", "facts")
+VISITOR_FIELDS: Tuple[str, ...] = ("event", "ip", "email", "user_agent", "account", "ref", "expected_country", "previous", "facts")
 # Of any answer.
-MEMBERS = frozenset(("action", "checks", "city", "continent", "country", "data", "data_version", "degraded", "did_you_mean", "disposable", "email", "evidence", "evidence_truncated", "facts", "history", "id", "ip", "is_abuser", "is_proxy", "is_tor_exit", "json", "location", "network", "postal", "prefix", "providers", "reasons", "registered_country", "review", "rule", "ruleset", "score", "shadow", "subdivisions", "valid"))
+FIELDS = frozenset(("action", "checks", "city", "continent", "country", "data", "data_version", "degraded", "did_you_mean", "disposable", "email", "evidence", "evidence_truncated", "facts", "history", "id", "ip", "is_abuser", "is_proxy", "is_tor_exit", "json", "location", "network", "postal", "prefix", "providers", "reasons", "registered_country", "review", "rule", "ruleset", "score", "shadow", "subdivisions", "valid"))
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class Country:
 
 @dataclass(frozen=True)
 class Location:
-    # Whole kilometres, 67 % confidence
+    # Whole kilometres, 67% confidence
     accuracy_radius: Optional[int] = None
     latitude: Optional[float] = None
     longitude: Optional[float] = None
@@ -224,7 +224,7 @@ class Network:
 
 @dataclass(frozen=True)
 class EvidenceEntry:
-    """One claim or rule behind the answer (docs/evidence.md). Later versions may add members, labels and effects."""
+    """One claim or rule behind the answer (docs/evidence.md). Later versions may add fields, labels and effects."""
 
     # A feed id of /v1/status, or another source, such as `override` or `inkling`
     feed: str
@@ -234,8 +234,8 @@ class EvidenceEntry:
     effect: str
     # Known: is_abuser, is_proxy, is_tor_exit, disposable.
     flags: Optional[Tuple[str, ...]] = None
-    # Members of the answer filled in by this entry
-    members: Optional[Tuple[str, ...]] = None
+    # Fields of the answer filled in by this entry
+    fields: Optional[Tuple[str, ...]] = None
     # The override's id
     id: Optional[str] = None
     did_you_mean: Optional[str] = None
@@ -257,7 +257,7 @@ class EvidenceEntry:
             label=it["label"],
             effect=it["effect"],
             flags=_if_there(it.get("flags"), lambda value: tuple(value)),
-            members=_if_there(it.get("members"), lambda value: tuple(value)),
+            fields=_if_there(it.get("fields"), lambda value: tuple(value)),
             id=it.get("id"),
             did_you_mean=it.get("did_you_mean"),
             weight=it.get("weight"),
@@ -275,7 +275,7 @@ class EvidenceEntry:
 
 @dataclass(frozen=True)
 class Geolocation:
-    """Every member is always present. Unknown fields inside a member are omitted, never null, empty or 0."""
+    """Every field is always present. Unknown fields inside a field are omitted, never null, empty or 0."""
 
     city: City
     continent: Continent

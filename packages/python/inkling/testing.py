@@ -20,7 +20,7 @@ from ._generated import ACTIONS, STATUSES
 from ._transport import Request
 
 _T = TypeVar("_T")
-# The answers about an ordinary visitor, for the members that a test does not set.
+# The answers about an ordinary visitor, for the fields that a test does not set.
 _PLAIN: Dict[str, Dict[str, Any]] = {
     "geolocate": {
         **{name: {} for name in ("city", "continent", "country", "location", "postal", "registered_country")},
@@ -77,15 +77,15 @@ class FakeServer:
         lookup: Literal["geolocate", "reputation", "email", "assess"],
         value: str,
         code: Optional[str] = None,
-        **members: Any,
+        **fields: Any,
     ) -> None:
-        """Sets the answer for an address or email address: the members that matter, such as `is_tor_exit=True` or
-        `action="deny"`, or an error code instead. All other members are those of an ordinary visitor."""
+        """Sets the answer for an address or email address: the fields that matter, such as `is_tor_exit=True` or
+        `action="deny"`, or an error code instead. All other fields are those of an ordinary visitor."""
         if lookup not in _PLAIN:
             raise ValueError("inkling: lookup must be one of %s" % ", ".join(_PLAIN))
         if code is not None and code not in STATUSES:
             raise ValueError("inkling: %s is not a code that a server returns" % code)
-        self._own[lookup, _normal(value)] = code if code is not None else {**_PLAIN[lookup], **members}
+        self._own[lookup, _normal(value)] = code if code is not None else {**_PLAIN[lookup], **fields}
 
     def fail(self, code: str = "CONNECTION_FAILED") -> None:
         """Makes every request fail from now on."""

@@ -26,7 +26,7 @@ from inkling import (  # noqa: E402
     denies,
     visitor_address,
 )
-from inkling._generated import VISITOR_MEMBERS  # noqa: E402
+from inkling._generated import VISITOR_FIELDS  # noqa: E402
 from inkling._transport import Breaker, pause_before, retry_after  # noqa: E402
 from inkling.testing import FakeInkling  # noqa: E402
 
@@ -573,10 +573,10 @@ class Decisions(Case):
         self.assertEqual(server.seen[-1][1], "/v1/assess?include=evidence,facts")
         self.assertEqual((found.ip.reputation.is_proxy, found.email.valid, found.facts["ip.kind"]), (False, True, "isp"))
 
-    def test_every_member_of_a_visitor_is_a_parameter(self):
+    def test_every_field_of_a_visitor_is_a_parameter(self):
         for client in (Inkling, AsyncInkling):
             parameters = inspect.signature(client.assess).parameters
-            self.assertEqual([name for name in VISITOR_MEMBERS if name not in parameters], [])
+            self.assertEqual([name for name in VISITOR_FIELDS if name not in parameters], [])
 
     def test_other_answers_are_none(self):
         for value in ({**DECISION, "action": "quarantine"}, CLEAN, [], b"<html>", {**DECISION, "review": 1}):

@@ -36,7 +36,7 @@ export interface AuditEntry extends Author {
 
 export type NewAuditEntry = Omit<AuditEntry, "sequence" | "at">;
 
-/** Selects entries that match all given members. */
+/** Selects entries that match all given fields. */
 export interface AuditFilter {
   readonly action?: AuditAction | undefined;
   readonly source?: AuditSource | undefined;

@@ -73,7 +73,7 @@ describe("errors", () => {
   });
 
   const postgres = (errno: string) => ({ code: "ERR_POSTGRES_SERVER_ERROR", errno });
-  const rows: [name: string, members: object, code: string, isReadOnly?: true][] = [
+  const rows: [name: string, fields: object, code: string, isReadOnly?: true][] = [
     ["wrong password", postgres("28P01"), "REFUSED"],
     ["no such database", postgres("3D000"), "REFUSED"],
     ["no rights", postgres("42501"), "REFUSED"],
@@ -92,9 +92,9 @@ describe("errors", () => {
     ["duplicate in SQLite", { code: "SQLITE_CONSTRAINT_PRIMARYKEY", errno: 1555 }, "CONFLICT"],
     ["anything else", {}, "BROKEN"],
   ];
-  for (const [name, members, code, isReadOnly = false] of rows) {
+  for (const [name, fields, code, isReadOnly = false] of rows) {
     test(`${name}: ${code}, with a hint, without secrets`, () => {
-      const cause = Object.assign(new Error("no entry for s3cret"), members);
+      const cause = Object.assign(new Error("no entry for s3cret"), fields);
       const error = storeErrorFrom(cause, "postgres://db/x", ["s3cret"]);
       expect(error).toMatchObject({ code, isReadOnly, message: "postgres://db/x: no entry for ***" });
       expect(error.hint).not.toBe("");

@@ -39,7 +39,7 @@ export const MAX_LABELLED = 100;
 /** Maximum decisions that {@link DecisionStore.queued} counts. */
 const MAX_QUEUED = 1_000;
 
-/** Selects decisions that match all given members. */
+/** Selects decisions that match all given fields. */
 export interface DecisionFilter {
   readonly action?: Action | undefined;
   readonly event?: string | undefined;

@@ -1,4 +1,4 @@
-// Fuzzes texts of email addresses. Both parsers agree, and an answer has the right members.
+// Fuzzes texts of email addresses. Both parsers agree, and an answer has the right fields.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

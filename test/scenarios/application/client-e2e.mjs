@@ -8,7 +8,7 @@ import { Inkling, InklingError, Unavailable } from "@inkling/client";
 const { url, sandbox, live, paced, addresses, emails } = JSON.parse(process.argv[2]);
 const inkling = new Inkling({ url, key: sandbox, retries: 0 });
 
-/** Returns an answer, or an error's members. */
+/** Returns an answer, or an error's fields. */
 async function outcome(work) {
   try {
     return { answer: (await work) ?? null };

@@ -72,7 +72,7 @@ class Application {
     this.read = this.readLines();
   }
 
-  /** Waits for a line with these members, and drops all lines up to it. */
+  /** Waits for a line with these fields, and drops all lines up to it. */
   async line(isWanted: (line: Record<string, unknown>) => boolean): Promise<Record<string, unknown>> {
     for (const end = performance.now() + LONGEST_WAIT_MS; ; ) {
       const found = this.lines.findIndex(isWanted);

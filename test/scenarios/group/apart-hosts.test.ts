@@ -1,4 +1,4 @@
-// apart-hosts.test.ts: tests servers of a group far from their database, with a round trip of 100 ms and 5 % packet
+// apart-hosts.test.ts: tests servers of a group far from their database, with a round trip of 100 ms and 5% packet
 // loss. In the end they are cut off.
 
 import { expect, test } from "bun:test";

@@ -725,7 +725,7 @@ describe("a server refuses, and goes on with what it has", () => {
   });
 
   describe("a manifest that is signed, and unsound", () => {
-    type Manifest = { -readonly [Member in keyof Release]: Release[Member] };
+    type Manifest = { -readonly [Field in keyof Release]: Release[Field] };
     const withId = (manifest: Manifest) => ({ ...manifest, id: releaseId(manifest) });
     const swapped = ({ geo, reputation, ...others }: Release["segments"]) => ({
       geo: reputation!,

@@ -78,7 +78,7 @@ describe("docs/evidence.md", () => {
     expect(labels.filter((label) => !docs.includes(label))).toEqual([]);
   });
 
-  test("has the reason for each filled-in member, as answers do", () => {
+  test("has the reason for each filled-in field, as answers do", () => {
     const docs = readFileSync(resolve(import.meta.dir, "../../../docs/evidence.md"), "utf8");
     for (const { why } of Object.values(HOW)) expect(docs).toContain(`| ${why} |\n`);
   });

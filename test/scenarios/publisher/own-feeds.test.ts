@@ -28,7 +28,7 @@ type Row = readonly [
   more?: Partial<OwnFeed>,
 ];
 const flags = (flag: string) => ({ effect: "sets", flags: [flag] });
-const fills = (...members: string[]) => ({ effect: "fills", members });
+const fills = (...fields: string[]) => ({ effect: "fills", fields });
 const service = (name: string) => ({ services: [name], operator: "acme" });
 const acme = { operator: "acme" };
 const ROWS: readonly Row[] = [

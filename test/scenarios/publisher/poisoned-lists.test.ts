@@ -77,7 +77,7 @@ const networks = (bits: number, count: number, from = 0): string[] =>
     return `${[24, 16, 8, 0].map((shift) => Math.floor(first / 2 ** shift) & 255).join(".")}/${bits}`;
   });
 
-test("29.9 % more entries of /10 in one list and 39 % of /14 in another are held", async () => {
+test("29.9% more entries of /10 in one list and 39% of /14 in another are held", async () => {
   const [drops, vpns] = [linesOf(DROP), linesOf(VPN)];
   writeDrop(drops, NOW - DAY_MS);
   const first = await round();
@@ -115,7 +115,7 @@ test("as many entries of a width that the lists may hold are held: they cover to
 /** Networks of /11 that cover more than a flag may. */
 const TOO_MANY = networks(11, 60).map(drop);
 const CHECK =
-  /^the release fails its check: is_abuser: .+ % of public IPv4 would be flagged, but at most 2\.0 % /;
+  /^the release fails its check: is_abuser: .+% of public IPv4 would be flagged, but at most 2\.0% /;
 
 test("a first release that would flag too much is published without the new lists, which can be accepted", async () => {
   writeDrop([...linesOf(DROP), ...TOO_MANY], NOW);

@@ -67,7 +67,7 @@ describe("DB-IP's states", () => {
     for (const family of FAMILIES) expect(total(states, family)).toBeGreaterThan(3_000_000);
   });
 
-  test.each([...FAMILIES])(`have a code in ${MIN_SHARE * 100} % of IPv%d ranges`, (family) => {
+  test.each([...FAMILIES])(`have a code in ${MIN_SHARE * 100}% of IPv%d ranges`, (family) => {
     expect(total(states.filter(hasCode), family) / total(states, family)).toBeGreaterThan(MIN_SHARE);
   });
 
@@ -91,7 +91,7 @@ describe("DB-IP's states", () => {
 
   afterAll(() => {
     const percent = (family: Family) =>
-      `${((100 * total(states.filter(hasCode), family)) / total(states, family)).toFixed(2)} % of IPv${family} ranges`;
+      `${((100 * total(states.filter(hasCode), family)) / total(states, family)).toFixed(2)}% of IPv${family} ranges`;
     const without = states
       .filter((state) => !hasCode(state))
       .map(({ country, name, ranges }) => ({ label: `${country} ${name}`, count: ranges[4] + ranges[6] }))

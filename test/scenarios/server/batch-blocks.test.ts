@@ -102,7 +102,7 @@ async function textOf(response: Response): Promise<string> {
 const LOOKUPS = ["/v1/ip-intel/geolocate", "/v1/ip-intel/reputation"] as const;
 const INCLUDES = ["", "?include=evidence", "?include=network", "?include=evidence,network,subject"] as const;
 
-/** A member that problems in a batch do not have. */
+/** A field that problems in a batch do not have. */
 const REQUEST_ID = ',"request_id":"aaaaaaaaaa"';
 
 test("a batch is what single requests answer, and counts it alike", async () => {

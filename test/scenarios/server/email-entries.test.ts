@@ -185,7 +185,7 @@ test("the command line: values of their own, and lines of standard input", async
   );
 });
 
-test("enrich: cells, quoted and not, and members of NDJSON", async () => {
+test("enrich: cells, quoted and not, and fields of NDJSON", async () => {
   const answers = await answersOfServer();
   const wanted = (text: string) => JSON.parse(answers[values.indexOf(trimmed(text))]!);
   const csv = values.map((text) => `"${text.replaceAll('"', '""')}"\n`);
@@ -217,8 +217,8 @@ test("enrich: cells, quoted and not, and members of NDJSON", async () => {
   expect(
     (await inkling("enrich", join(temp, "mails.ndjson"), ...column, "--out", join(temp, "out.ndjson"))).code,
   ).toBe(0);
-  const members = readFileSync(join(temp, "out.ndjson"), "utf8").trim().split("\n");
-  expect(members.map((line) => JSON.parse(line))).toEqual(
+  const fields = readFileSync(join(temp, "out.ndjson"), "utf8").trim().split("\n");
+  expect(fields.map((line) => JSON.parse(line))).toEqual(
     values.map((mail) => {
       const { valid, disposable } = wanted(mail);
       return { mail, valid, disposable };

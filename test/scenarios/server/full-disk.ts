@@ -132,8 +132,13 @@ async function answerOnFull(): Promise<Seen["whileFull"]> {
   fill(dataDir);
   while (!seen.log.includes("usage-not-stored")) statuses.push(await statusOf(GEOLOCATE));
   for (let i = 0; i < 20; i++) statuses.push(await statusOf(GEOLOCATE));
-  const readiness = await fetch(`http://127.0.0.1:${server.port}/readyz`);
-  const { warnings } = (await readiness.json()) as { warnings?: string[] };
+  let readiness: Response;
+  let warnings: string[] | undefined;
+  await until(async () => {
+    readiness = await fetch(`http://127.0.0.1:${server.port}/readyz`);
+    ({ warnings } = (await readiness.json()) as { warnings?: string[] });
+    return warnings !== undefined;
+  });
   const revoke = async (...flags: string[]) => {
     const command = Bun.spawn([...INKLING, "keys", "revoke", leaked.key.id, ...flags], {
       env: environment(dataDir),
@@ -161,7 +166,7 @@ async function answerOnFull(): Promise<Seen["whileFull"]> {
     revoked,
     statusOfRevoked,
     statuses,
-    ready: readiness.status,
+    ready: readiness!.status,
     warnings,
     doctor,
     log: seen.log,

@@ -54,7 +54,7 @@ const loggedReason = (): string =>
     .filter((line) => line.includes('"event":"release-refused"'))
     .map((line) => JSON.parse(line).reason)
     .at(-1);
-/** The members that are checked here, of any answer. */
+/** The fields that are checked here, of any answer. */
 interface Answer {
   readonly city?: { readonly name: string };
   readonly disposable?: boolean;

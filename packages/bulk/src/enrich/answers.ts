@@ -17,7 +17,7 @@ import {
   REPUTATION_ANSWERS,
   specialUse,
 } from "@inkling/engine";
-import { perTable, type Table } from "../members.ts";
+import { perTable, type Table } from "../fields.ts";
 import type { AppendedColumns } from "./appended-columns.ts";
 import { addressIn } from "./cells.ts";
 import { textOf } from "./rows.ts";

@@ -4,7 +4,7 @@
 
 import { ByteBuffer } from "@inkling/data";
 import { csvField } from "../export/csv.ts";
-import { MEMBERS, type Member, perTable, rowOf, TABLES, type Table, type Value } from "../members.ts";
+import { FIELDS, type Field, perTable, rowOf, TABLES, type Table, type Value } from "../fields.ts";
 import type { Plan } from "./plan.ts";
 
 /** Formats a value to append to a row. The text begins with its separator. */
@@ -41,7 +41,7 @@ export function appendedHeader(plan: Plan): Uint8Array {
 
 /** The bytes of one table's answers, and how often each answer was appended. */
 export class AppendedColumns {
-  private readonly members: readonly Member[];
+  private readonly fields: readonly Field[];
   private readonly write: Write;
   private readonly bytes = new ByteBuffer(1 << 12);
   private starts = new Uint32Array(256);
@@ -58,9 +58,9 @@ export class AppendedColumns {
    */
   constructor(plan: Plan, table: Table, keepAnswers: boolean, unknown: ReadonlySet<string>) {
     this.unknown = unknown;
-    this.members = MEMBERS[table].filter(({ name }) => plan.added[table].includes(name));
+    this.fields = FIELDS[table].filter(({ name }) => plan.added[table].includes(name));
     this.write = writerOf(plan);
-    this.none = encoder.encode(this.members.map(({ name }) => this.write(name, undefined)).join(""));
+    this.none = encoder.encode(this.fields.map(({ name }) => this.write(name, undefined)).join(""));
     this.answers = keepAnswers ? [] : undefined;
   }
 
@@ -73,14 +73,14 @@ export class AppendedColumns {
     return this.unknown.has(flag);
   }
 
-  /** Returns whether the member is added. */
+  /** Returns whether the field is added. */
   adds(name: string): boolean {
-    return this.members.some((member) => member.name === name);
+    return this.fields.some((field) => field.name === name);
   }
 
   /** Returns whether any answer is needed. */
   get isWanted(): boolean {
-    return this.members.length > 0 || this.answers !== undefined;
+    return this.fields.length > 0 || this.answers !== undefined;
   }
 
   /** Returns the index under which an answer's bytes are stored. Stores them first if the answer is new. */
@@ -101,8 +101,8 @@ export class AppendedColumns {
     const number = this.made++;
     if (number + 1 >= this.starts.length) this.grow();
     this.answers?.push(answer);
-    const values = rowOf(answer, this.members);
-    const texts = this.members.map(({ name }, i) => {
+    const values = rowOf(answer, this.fields);
+    const texts = this.fields.map(({ name }, i) => {
       const isKnown = values[i] !== false || !this.isUnknown(name);
       return this.write(name, isKnown ? values[i] : undefined);
     });

@@ -1,7 +1,7 @@
-// cells.ts: finds the address or email address in a cell, members of JSON objects by path, and the column or member
+// cells.ts: finds the address or email address in a cell, fields of JSON objects by path, and the column or field
 // that holds the client's address.
 //
-// in   the text of a cell, of a member or of a log line's field; names of columns
+// in   the text of a cell, of a field or of a log line's field; names of columns
 // out  the text to look up; a column, or a path such as request.client_ip
 // cost a text is read a second time only if it is not a bare address
 //
@@ -53,10 +53,10 @@ export function objectOf(line: string): Record<string, unknown> {
   }
 }
 
-/** Finds a member by its name, or by a path of names separated by dots. */
-export function memberAt(members: Readonly<Record<string, unknown>>, path: string): unknown {
-  if (Object.hasOwn(members, path)) return members[path];
-  let value: unknown = members;
+/** Finds a field by its name, or by a path of names separated by dots. */
+export function fieldAt(fields: Readonly<Record<string, unknown>>, path: string): unknown {
+  if (Object.hasOwn(fields, path)) return fields[path];
+  let value: unknown = fields;
   for (const name of path.split(".")) {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
     value = (value as Record<string, unknown>)[name];
@@ -66,9 +66,9 @@ export function memberAt(members: Readonly<Record<string, unknown>>, path: strin
 
 const MAX_DEPTH = 3;
 
-/** Returns the paths of all members that are not objects, up to MAX_DEPTH levels deep. */
-export function pathsOf(members: Readonly<Record<string, unknown>>, before = "", depth = 1): string[] {
-  return Object.entries(members).flatMap(([name, value]) => {
+/** Returns the paths of all fields that are not objects, up to MAX_DEPTH levels deep. */
+export function pathsOf(fields: Readonly<Record<string, unknown>>, before = "", depth = 1): string[] {
+  return Object.entries(fields).flatMap(([name, value]) => {
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       return depth < MAX_DEPTH
         ? pathsOf(value as Record<string, unknown>, `${before}${name}.`, depth + 1)
@@ -89,20 +89,20 @@ const IP_NAMES = [
 const SURE = /ip|addr$/i;
 /** Matches names of values that the client may set itself. */
 const FORWARDED = /forwarded|x[-_ ]?real|xff|true[-_ ]?client|connecting[-_ ]?ip|header/i;
-/** Matches members that contain other addresses, or values that only look like an address. */
+/** Matches fields that contain other addresses, or values that only look like an address. */
 const OTHERS =
   /(^|[._ -])(server|dst|dest|destination|upstream|local|target|backend|listener)|(^|\.)(host|observer|node|agent)\.|version|build|release/i;
 
 const lastName = (path: string) => path.slice(path.lastIndexOf(".") + 1).trim();
 
-/** The columns or members that hold addresses. */
+/** The columns or fields that hold addresses. */
 interface Found<Key> {
   readonly chosen: Key | undefined;
   /** Other keys with which the chosen key may be confused, because most rows have an address there. */
   readonly others: readonly Key[];
 }
 
-/** Chooses the column or member that contains the client's address. See {@link choose} for the parameters. */
+/** Chooses the column or field that contains the client's address. See {@link choose} for the parameters. */
 export function clientAmong<Key>(
   keys: readonly Key[],
   nameOf: (key: Key) => string,

@@ -109,7 +109,7 @@ describe("formats", () => {
       "81.2.69.142,8.8.8.8,GB,true,,false\n",
     ],
     [
-      "several members of NDJSON",
+      "several fields of NDJSON",
       { ...FEW, ipColumn: ["a", "b.c"], emailColumn: "m" },
       '{"a":"81.2.69.142","b":{"c":"8.8.8.8"}}\n{}\nx\n',
       '{"a":"81.2.69.142","b":{"c":"8.8.8.8"},"a_country_iso_code":"GB","a_is_proxy":true,"b.c_is_proxy":false}\n{}\nx\n',
@@ -162,7 +162,7 @@ describe("formats", () => {
     ],
     ["a mark of UTF-8", FEW, "\uFEFF81.2.69.142\n8.8.8.8\n", "\uFEFF81.2.69.142,GB,true\n8.8.8.8,,false\n"],
     [
-      "a member inside others",
+      "a field inside others",
       FEW,
       '{"request":{"client_ip":"81.2.69.142"}}\n{"request":5}\n',
       '{"request":{"client_ip":"81.2.69.142"},"country_iso_code":"GB","is_proxy":true}\n{"request":5}\n',
@@ -266,12 +266,12 @@ describe("formats", () => {
     [["*_code", "is_*y"], "continent_code,country_iso_code,registered_country_iso_code"],
     [["network_*"], NETWORK_NAMES],
     [["d*e"], "disposable"],
-  ])("members by pattern: %p", (add, want) => {
+  ])("fields by pattern: %p", (add, want) => {
     const [header] = enriched("ip,mail\n81.2.69.142,a@disposable-1.com\n", { add }).split("\n");
     expect(header).toStartWith(`ip,mail,${want}`);
   });
 
-  test("members by pattern, of several columns: each has what is of its kind", () => {
+  test("fields by pattern, of several columns: each has what is of its kind", () => {
     const [header] = enriched("a,b,mail\n81.2.69.142,81.2.69.1,a@disposable-1.com\n", {
       ipColumn: ["a", "b"],
       emailColumn: "mail",
@@ -280,7 +280,7 @@ describe("formats", () => {
     expect(header).toBe("a,b,mail,a_country_name,a_is_proxy,b_country_name,b_is_proxy,disposable");
   });
 
-  test("all members", () => {
+  test("all fields", () => {
     const [header, row] = enriched("ip,mail\n81.2.69.142,a@disposable-1.com\n", { add: ["all"] })
       .trim()
       .split("\n");
@@ -330,7 +330,7 @@ describe("networks", () => {
       "ip\tn\tnetwork_asn\tnetwork_services\n81.2.69.1\t1\t20712\t\n81.2.69.127\t2\t20712\t\n81.2.70.200\t3\t4100000001\trelay\n",
     ],
     [
-      "members",
+      "fields",
       { network: true, add: ["country_iso_code"], prefix: "x_" },
       '{"ip":"81.2.70.200"}\n{"ip":"10.0.0.1"}\n',
       '{"ip":"81.2.70.200","x_network_asn":4100000001,"x_network_kind":"unknown","x_network_shared":true,"x_network_services":"relay","x_network_prefix":"81.2.70.128/25"}\n{"ip":"10.0.0.1"}\n',
@@ -354,7 +354,7 @@ describe("networks", () => {
   test("the summary counts their kinds, where they are asked for", async () => {
     const from = file("kinds.csv", "ip\n81.2.69.1\n81.2.70.1\n::1\n");
     const run = (...args: string[]) => inkling("enrich", from, "--summary", ...args, "--data-dir", own);
-    expect((await run("--network")).out).toMatch(/Networks\nunknown +2 +100\.0 % +█+\n$/);
+    expect((await run("--network")).out).toMatch(/Networks\nunknown +2 +100\.0% +█+\n$/);
     expect((await run()).out).not.toContain("Networks");
     const counted = async (...args: string[]) =>
       JSON.parse((await run("--json", ...args)).out).ip.network_kinds;
@@ -385,7 +385,7 @@ describe("networks", () => {
       "--out",
       join(temp, "none-out.csv"),
     );
-    expect([code, out]).toEqual([0, "1 row, 0 unparsable lines (0.0 %), 0 without a public IP address\n"]);
+    expect([code, out]).toEqual([0, "1 row, 0 unparsable lines (0.0%), 0 without a public IP address\n"]);
     expect(err).toContain("network is unknown: no feed that provides it is loaded");
     expect(enriched("ip\n81.2.69.1\n", { network: true, add: ["is_proxy"] })).toBe(
       `ip,is_proxy,${NETWORK_NAMES}\n81.2.69.1,true,,,,,,,\n`,
@@ -463,7 +463,7 @@ describe("what a file is", () => {
       {},
       "no column with IP addresses or email addresses was found (columns: a, b)",
     ],
-    ["rows without a member", "{}\n", { format: "ndjson" }, "(no row has a member)"],
+    ["rows without a field", "{}\n", { format: "ndjson" }, "(no row has a field)"],
     ["a JSON array", '[{"ip":"8.8.8.8"}]\n', {}, "a JSON array is not supported"],
     ["a JSON array on lines", '[\n{"ip":"8.8.8.8"}\n]\n', {}, "a JSON array is not supported"],
     ["a column that is not there", "ip\n", { ipColumn: "addr" }, '--ip-column: there is no column "addr"'],
@@ -480,18 +480,18 @@ describe("what a file is", () => {
       "already has b_city_name",
     ],
     ["a number that is too large", "81.2.69.142\n", { ipColumn: "2" }, '--ip-column: there is no column "2"'],
-    ["a member that is not there", "81.2.69.142\n", { add: ["mood"] }, "--add: there is no member mood"],
+    ["a field that is not there", "81.2.69.142\n", { add: ["mood"] }, "--add: there is no field mood"],
     [
       "a pattern that means nothing",
       "81.2.69.142\n",
       { add: ["netwrk_*"] },
-      "--add: there is no member netwrk_*",
+      "--add: there is no field netwrk_*",
     ],
     [
-      "a member of another column",
+      "a field of another column",
       "81.2.69.142\n",
       { add: ["disposable"] },
-      "--add: there is no member disposable",
+      "--add: there is no field disposable",
     ],
     ["a prefix with a comma", "ip\n8.8.8.8\n", { prefix: "a," }, "--prefix must be up to 40 letters"],
     [
@@ -526,8 +526,8 @@ describe("what a file is", () => {
     expect(() => planFor('{"a\\nb":1}\n', "-", {})).toThrow("(columns: a\ufffdb)");
   });
 
-  test("a mistyped member: the hint names the nearest", () => {
-    const hint = expect.stringMatching(/^did you mean country_iso_code\? the members are all, /);
+  test("a mistyped field: the hint names the nearest", () => {
+    const hint = expect.stringMatching(/^did you mean country_iso_code\? the fields are all, /);
     expect(() => planFor("81.2.69.142\n", "-", { add: ["contry_iso_code"] })).toThrow(
       expect.objectContaining({ hint }),
     );
@@ -624,7 +624,7 @@ describe("files that are not as they should be", () => {
     const args = ["enrich", input, "--add", "is_proxy"];
     const strict = await inkling(...args, "--out", join(temp, "quotes-out.csv"), "--strict");
     expect(strict.code).toBe(1);
-    expect(strict.err).toContain("--strict: 1 unparsable line (25.0 %, the first is line 3);");
+    expect(strict.err).toContain("--strict: 1 unparsable line (25.0%, the first is line 3);");
     expect(strict.out).toEndWith(
       "2 with a different number of fields than the header (the first is line 2), 1 with an unclosed or misplaced quote, each read as one line\n",
     );
@@ -641,7 +641,7 @@ describe("files that are not as they should be", () => {
     });
     const header = file("header-quote.csv", 'ip,"n\n');
     const { err } = await inkling("enrich", header, "--strict");
-    expect(err).toContain("--strict: 1 unparsable line (100.0 %, the first is line 1)");
+    expect(err).toContain("--strict: 1 unparsable line (100.0%, the first is line 1)");
   });
 
   test("one such quote in the middle of a large file costs nothing but itself", async () => {
@@ -809,7 +809,7 @@ describe("the command", () => {
     const target = join(temp, "out.csv");
     const { out, err, code } = await inkling("enrich", from, "--out", target, "--add", "country_iso_code");
     expect([out, err, code]).toEqual([
-      "2 rows, 0 unparsable lines (0.0 %), 1 without a public IP address\n",
+      "2 rows, 0 unparsable lines (0.0%), 1 without a public IP address\n",
       `read as csv, IP addresses in ip\nrelease ${release}\n`,
       0,
     ]);
@@ -893,11 +893,11 @@ describe("the command", () => {
     );
     const { out } = await inkling("enrich", from, "--summary");
     expect(out).toContain(
-      `4 rows\n0 unparsable lines (0.0 %)\nrelease ${release}\n3 with a public IP address, 1 without\n`,
+      `4 rows\n0 unparsable lines (0.0%)\nrelease ${release}\n3 with a public IP address, 1 without\n`,
     );
-    expect(out).toMatch(/Countries\nGB +2 +66\.7 % +█+\nunknown +1 +33\.3 % +█+\n/);
-    expect(out).toMatch(/is_proxy +2 +66\.7 %/);
-    expect(out).toMatch(/disposable +1 +33\.3 %/);
+    expect(out).toMatch(/Countries\nGB +2 +66\.7% +█+\nunknown +1 +33\.3% +█+\n/);
+    expect(out).toMatch(/is_proxy +2 +66\.7%/);
+    expect(out).toMatch(/disposable +1 +33\.3%/);
   });
 
   test("a log: lines without the named field are counted, with the number of the first", async () => {
@@ -911,12 +911,12 @@ describe("the command", () => {
     expect(err).toContain(
       "read as lines, the first public address of each line\nmost lines have more than one",
     );
-    expect(out).toBe("29,999 rows, 0 unparsable lines (0.0 %), 1 without a public IP address\n");
+    expect(out).toBe("29,999 rows, 0 unparsable lines (0.0%), 1 without a public IP address\n");
     const got = readFileSync(target, "utf8").split("\n");
     expect([got[20_000], got[20_002]]).toEqual(["x", ""]);
     const byField = await inkling("enrich", from, "--field", "2", "--out", target);
     expect(byField.err).toStartWith("read as lines, the first public address in field 2\n");
-    expect(byField.out).toContain("2 unparsable lines (<0.1 %, the first is line 20,001)");
+    expect(byField.out).toContain("2 unparsable lines (<0.1%, the first is line 20,001)");
     const packed = join(temp, "packed.log.zst");
     writeFileSync(packed, zstdCompressSync(readFileSync(from)));
     const summary = await inkling("enrich", packed, "--summary", "--json");

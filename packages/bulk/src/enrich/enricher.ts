@@ -34,7 +34,7 @@ export interface Tally {
    */
   withoutIp: number;
   withoutEmail: number;
-  /** Number of rows by country code, with "" for unknown. Empty without a summary, like the next three members. */
+  /** Number of rows by country code, with "" for unknown. Empty without a summary, like the next three fields. */
   countries: Record<string, number>;
   /** Number of rows that have a flag, by flag. */
   flags: Record<string, number>;
@@ -290,7 +290,7 @@ function isBlank(bytes: Uint8Array, { start, end }: Row): boolean {
   return at === end;
 }
 
-/** Removes one byte: the comma before the members added to an empty object. */
+/** Removes one byte: the comma before the fields added to an empty object. */
 function dropByte(out: ByteBuffer, at: number): void {
   out.bytes.copyWithin(at, at + 1, out.length);
   out.length--;

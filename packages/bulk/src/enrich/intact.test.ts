@@ -145,7 +145,7 @@ describe("dropping the added columns gives the input back", () => {
     const input = file("long.csv", `n,note,ip\n1,${note},81.2.69.1\n2,x,8.8.8.8\n`);
     const target = join(temp, "long-out.csv");
     const { code, out } = await inkling("enrich", input, "--add", ADD.join(","), "--out", target);
-    expect([code, out]).toEqual([0, "2 rows, 0 unparsable lines (0.0 %), 0 without a public IP address\n"]);
+    expect([code, out]).toEqual([0, "2 rows, 0 unparsable lines (0.0%), 0 without a public IP address\n"]);
     expect(readFileSync(target, "utf8")).toBe(
       `n,note,ip,country_iso_code,is_proxy\n1,${note},81.2.69.1,GB,true\n2,x,8.8.8.8,,false\n`,
     );
@@ -345,7 +345,7 @@ describe("an empty input has no rows, and is no error", () => {
     const { code, out, err } = await inkling("enrich", input, ...args, "--strict", "--out", target);
     expect([code, out, err]).toEqual([
       0,
-      "0 rows, 0 unparsable lines (0.0 %)\n",
+      "0 rows, 0 unparsable lines (0.0%)\n",
       expect.stringContaining("read as"),
     ]);
     expect(readFileSync(target, "utf8")).toBe(rows);
@@ -379,10 +379,10 @@ describe("lines that cannot be parsed", () => {
     const { code, out } = await inkling("enrich", input, "--out", target);
     expect([code, out]).toEqual([
       0,
-      "16 rows, 9 unparsable lines (36.0 %, the first is line 17), 0 without a public IP address\n",
+      "16 rows, 9 unparsable lines (36.0%, the first is line 17), 0 without a public IP address\n",
     ]);
     const summary = await inkling("enrich", input, "--summary");
-    expect(summary.out).toStartWith("16 rows\n9 unparsable lines (36.0 %, the first is line 17)\nrelease ");
+    expect(summary.out).toStartWith("16 rows\n9 unparsable lines (36.0%, the first is line 17)\nrelease ");
     const json = await inkling("enrich", input, "--summary", "--json");
     expect(JSON.parse(json.out)).toMatchObject({
       unparsable_share: 0.36,
@@ -394,13 +394,8 @@ describe("lines that cannot be parsed", () => {
   });
 
   test.each([
-    ["ndjson", some, "9 unparsable lines (36.0 %, the first is line 17)", "those lines"],
-    [
-      "csv",
-      'n,ip\n"x,81.2.69.1\ny,8.8.8.8\n',
-      "1 unparsable line (50.0 %, the first is line 2)",
-      "that line",
-    ],
+    ["ndjson", some, "9 unparsable lines (36.0%, the first is line 17)", "those lines"],
+    ["csv", 'n,ip\n"x,81.2.69.1\ny,8.8.8.8\n', "1 unparsable line (50.0%, the first is line 2)", "that line"],
   ])("--strict: %s: exit code 1, the counts, and no file", async (format, text, counts, which) => {
     const folder = temporaryFolder();
     const target = join(folder, "out");

@@ -8,7 +8,7 @@ import {
   choose,
   clientAmong,
   emailIn,
-  memberAt,
+  fieldAt,
   objectOf,
   pathsOf,
   rowsThatFit,
@@ -57,7 +57,7 @@ export type FileLayout = RowLayout & Header;
 /** What the user states about a file. */
 export interface LayoutOptions {
   readonly format?: FormatName | undefined;
-  /** The name of a column or member, or a column number counted from 1. */
+  /** The name of a column or field, or a column number counted from 1. */
   readonly ipColumn?: string | undefined;
   readonly emailColumn?: string | undefined;
   /** Number of a field of each line, from 1. */
@@ -88,19 +88,19 @@ function fileLayout(
   const { format, field, ipColumn, emailColumn } = options;
   const named = format ?? endingOf(name) ?? (field === undefined ? undefined : "lines");
   if (named !== undefined && named !== "lines" && field !== undefined)
-    throw usage("--field is only for lines", `name a column or member of ${named} with --ip-column`);
+    throw usage("--field is only for lines", `name a column or field of ${named} with --ip-column`);
   switch (named) {
     case "csv":
     case "tsv":
       return columnsOf(named, head, options);
     case "ndjson":
-      return membersOf(lines, options);
+      return fieldsOf(lines, options);
     case "lines":
       return linesLayout(options);
     case undefined:
       break;
   }
-  if (/^\s*\{/.test(lines[0] ?? "")) return membersOf(lines, options);
+  if (/^\s*\{/.test(lines[0] ?? "")) return fieldsOf(lines, options);
   const table = firstRow(head).includes("\t") ? "tsv" : "csv";
   const { names, ...found } = tableIn(table, head, options);
   const isNamed = ipColumn !== undefined || emailColumn !== undefined;
@@ -123,7 +123,7 @@ function requireColumns<Found extends RowLayout & Header>(
       "a JSON array is not supported",
       "write each of its values on a line of its own: jq -c '.[]' rows.json | inkling enrich - --format ndjson",
     );
-  const seen = names.length === 0 ? "no row has a member" : `columns: ${namesText(names)}`;
+  const seen = names.length === 0 ? "no row has a field" : `columns: ${namesText(names)}`;
   throw usage(
     `no column with IP addresses or email addresses was found (${seen})`,
     "name the column: --ip-column NAME or --email-column NAME; column numbers start at 1",
@@ -224,10 +224,10 @@ function linesLayout({ ipColumn, emailColumn, field = 0 }: LayoutOptions): Lines
   };
 }
 
-function membersOf(lines: readonly string[], options: LayoutOptions): JsonLayout & Header {
+function fieldsOf(lines: readonly string[], options: LayoutOptions): JsonLayout & Header {
   const rows = lines.slice(0, HEAD_ROWS).map(objectOf);
   const paths = [...new Set(rows.flatMap((row) => pathsOf(row)))];
-  const values = (path: string) => rows.map((row) => memberAt(row, path));
+  const values = (path: string) => rows.map((row) => fieldAt(row, path));
   const columns = addressColumns(
     options,
     paths,

@@ -1,7 +1,7 @@
 // plan.ts: decides what is looked up in a file, and what is added to it.
 
 import { REPUTATION_FLAGS } from "@inkling/contract";
-import { didYouMean, MEMBERS, type Member, namesMatching, perTable, TABLES, type Table } from "../members.ts";
+import { didYouMean, FIELDS, type Field, namesMatching, perTable, TABLES, type Table } from "../fields.ts";
 import {
   columnTitle,
   endingOf,
@@ -22,7 +22,7 @@ export type Plan = FileLayout & Additions;
 interface Additions {
   /** Describes the format and its columns for people. */
   readonly title: string;
-  /** Members to add, by table, in output order. */
+  /** Fields to add, by table, in output order. */
   readonly added: Readonly<Record<Table, readonly string[]>>;
   /** Describes what was detected in the file but is not looked up. */
   readonly leftOutTitle?: string | undefined;
@@ -38,7 +38,7 @@ interface Additions {
 
 export interface EnrichOptions {
   readonly format?: FormatName | undefined;
-  /** The name of a column or member, or a column number counted from 1. */
+  /** The name of a column or field, or a column number counted from 1. */
   readonly ipColumn?: string | readonly string[] | undefined;
   readonly emailColumn?: string | undefined;
   /** Number of a field of each line, from 1. */
@@ -49,7 +49,7 @@ export interface EnrichOptions {
   readonly prefix?: string | undefined;
 }
 
-/** The members that are added by default. */
+/** The fields that are added by default. */
 const USUAL = ["country_iso_code", "city_name", ...REPUTATION_FLAGS, "valid", "disposable"];
 
 /**
@@ -79,18 +79,18 @@ function planOfSeveral(
   others: readonly string[],
 ): Plan {
   const { add, emailColumn, prefix = "" } = options;
-  const isIn = (member: string, table: Table) =>
+  const isIn = (field: string, table: Table) =>
     namesMatching(
-      member,
-      MEMBERS[table].map(({ name }) => name),
+      field,
+      FIELDS[table].map(({ name }) => name),
     ).length > 0;
-  const isOfEmail = (member: string) => isIn(member, "email");
-  const isOnlyOfEmail = (member: string) =>
-    isOfEmail(member) && !TABLES.some((table) => table !== "email" && isIn(member, table));
+  const isOfEmail = (field: string) => isIn(field, "email");
+  const isOnlyOfEmail = (field: string) =>
+    isOfEmail(field) && !TABLES.some((table) => table !== "email" && isIn(field, table));
   const ofAddresses = {
     ...options,
     emailColumn: undefined,
-    add: emailColumn === undefined ? add : add?.filter((member) => !isOnlyOfEmail(member)),
+    add: emailColumn === undefined ? add : add?.filter((field) => !isOnlyOfEmail(field)),
   };
   const planOfColumn = (ipColumn: string) => {
     const own = { ...ofAddresses, ipColumn };
@@ -110,7 +110,7 @@ function planOfSeveral(
       ...options,
       ipColumn: undefined,
       network: false,
-      add: add?.filter((member) => member === "all" || isOfEmail(member)),
+      add: add?.filter((field) => field === "all" || isOfEmail(field)),
     };
     const email = planOf(layoutOf(head, name, own), name, own);
     rest.push(email);
@@ -132,7 +132,7 @@ type OneColumn = EnrichOptions & LayoutOptions;
 /** Creates the plan for a file of this layout. @throws BulkError */
 function planOf(layout: Layout, name: string, options: OneColumn): Plan {
   const { lines, leftOut, others, ...kept } = layout;
-  const added = addedMembers(options, layout);
+  const added = addedFields(options, layout);
   const { prefix = "" } = options;
   const isThere = namesThere(layout);
   const repeated = TABLES.flatMap((table) => added[table].map((name) => prefix + name)).filter(isThere);
@@ -199,12 +199,12 @@ function planOfNothing(name: string, { format, prefix = "" }: EnrichOptions): Pl
 
 const PREFIX = /^[\w.-]{0,40}$/;
 
-/** Returns the members to add. `all` does not include networks, which must be requested by name or with --network. */
-function addedMembers({ add, network }: OneColumn, columns: FileLayout): Plan["added"] {
+/** Returns the fields to add. `all` does not include networks, which must be requested by name or with --network. */
+function addedFields({ add, network }: OneColumn, columns: FileLayout): Plan["added"] {
   if (network && columns.ip === undefined)
     throw usage("--network: there is no column with IP addresses", "name the column: --ip-column NAME");
-  const possible = perTable((table): readonly Member[] =>
-    (table === "email" ? columns.email : columns.ip) === undefined ? [] : MEMBERS[table],
+  const possible = perTable((table): readonly Field[] =>
+    (table === "email" ? columns.email : columns.ip) === undefined ? [] : FIELDS[table],
   );
   const namesOf = (table: Table) => possible[table].map(({ name }) => name);
   const names = TABLES.flatMap(namesOf);
@@ -212,8 +212,8 @@ function addedMembers({ add, network }: OneColumn, columns: FileLayout): Plan["a
   const unknown = (add ?? []).filter((name) => matching(name).length === 0);
   if (unknown.length > 0) {
     throw usage(
-      `--add: there is no member ${unknown.join(", ")} for these columns`,
-      `${didYouMean(unknown[0]!, names)}the members are all, ${names.join(", ")}; * matches any characters, as in 'country_*'`,
+      `--add: there is no field ${unknown.join(", ")} for these columns`,
+      `${didYouMean(unknown[0]!, names)}the fields are all, ${names.join(", ")}; * matches any characters, as in 'country_*'`,
     );
   }
   const wanted = new Set(add?.flatMap(matching) ?? USUAL);

@@ -5,7 +5,7 @@
 // bytes of a row; only a quoted value is allocated.
 
 import { firstAddressIn, trimmed } from "../values.ts";
-import { memberAt } from "./cells.ts";
+import { fieldAt } from "./cells.ts";
 import { fieldOf } from "./lines.ts";
 
 /** Formats whose values are columns. */
@@ -26,7 +26,7 @@ export interface TableLayout {
 
 export interface JsonLayout {
   readonly format: "ndjson";
-  /** Paths of members; undefined if there is nothing to look up. */
+  /** Paths of fields; undefined if there is nothing to look up. */
   readonly ip: string | undefined;
   readonly email: string | undefined;
   readonly delimiter: undefined;
@@ -64,7 +64,7 @@ export class Row {
   /** The value as text, if it is quoted (csv, tsv), and always in ndjson and lines. It then has no position. */
   ipText: string | undefined = undefined;
   emailText: string | undefined = undefined;
-  /** Whether the added members come first, which is only the case in an empty JSON object. */
+  /** Whether the added fields come first, which is only the case in an empty JSON object. */
   isFirst = false;
   /** Number of fields in the row (csv, tsv). */
   columns = 0;
@@ -314,11 +314,11 @@ class JsonRows implements RowReader {
     try {
       const value: unknown = JSON.parse(textOf(bytes, from, last + 1));
       if (typeof value !== "object" || value === null || Array.isArray(value)) return row.end;
-      const members = value as Record<string, unknown>;
+      const fields = value as Record<string, unknown>;
       row.isReadable = true;
-      row.isFirst = Object.keys(members).length === 0;
-      row.ipText = textAt(members, this.ip);
-      row.emailText = textAt(members, this.email);
+      row.isFirst = Object.keys(fields).length === 0;
+      row.ipText = textAt(fields, this.ip);
+      row.emailText = textAt(fields, this.email);
     } catch {
       // a broken row remains unchanged; the caller counts it
     }
@@ -326,8 +326,8 @@ class JsonRows implements RowReader {
   }
 }
 
-function textAt(members: Record<string, unknown>, path: string | undefined): string | undefined {
-  const value = path === undefined ? undefined : memberAt(members, path);
+function textAt(fields: Record<string, unknown>, path: string | undefined): string | undefined {
+  const value = path === undefined ? undefined : fieldAt(fields, path);
   return typeof value === "string" ? trimmed(value) : undefined;
 }
 

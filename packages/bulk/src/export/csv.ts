@@ -2,7 +2,7 @@
 //
 // src  RFC 4180; ClickHouse: CREATE DICTIONARY, layouts IP_TRIE and COMPLEX_KEY_HASHED
 
-import { type IpTable, type Member, rowOf, type Value } from "../members.ts";
+import { type Field, type IpTable, rowOf, type Value } from "../fields.ts";
 import {
   about,
   columnsOf,
@@ -82,19 +82,17 @@ function* domainLines({ source }: Request): Generator<string> {
 }
 
 function* networkLines(request: Request, lookup: IpTable, unknown: Value): Generator<string> {
-  const { columns: members = columnsOf(lookup) } = request;
+  const { columns: fields = columnsOf(lookup) } = request;
   const ranges = yield* paused(rangesOf(request, lookup), "");
-  const ifUnknown = members.map(({ type }) =>
-    type === "number" || type === "integer" ? unknown : undefined,
-  );
+  const ifUnknown = fields.map(({ type }) => (type === "number" || type === "integer" ? unknown : undefined));
   const rest = onceEach(ranges.answers, (answer) =>
-    csvLine(rowOf(answer, members).map((value, i) => value ?? ifUnknown[i])),
+    csvLine(rowOf(answer, fields).map((value, i) => value ?? ifUnknown[i])),
   );
-  yield csvLine(["network", ...members.map(({ name }) => name)]);
+  yield csvLine(["network", ...fields.map(({ name }) => name)]);
   for (const network of networks(ranges)) yield `${networkText(network)},${rest(network.value)}`;
 }
 
-const CLICKHOUSE_TYPES: Readonly<Record<Member["type"], string>> = {
+const CLICKHOUSE_TYPES: Readonly<Record<Field["type"], string>> = {
   text: "String DEFAULT ''",
   number: "Float64 DEFAULT nan",
   integer: "Float32 DEFAULT nan", // exact for every radius

@@ -140,7 +140,7 @@ describe("forms", () => {
     }
     const anonymous = await db("GeoIP2-Anonymous-IP", "--data-dir", own);
     expect(anonymous.metadata.databaseType).toBe("GeoIP2-Anonymous-IP");
-    // Records only have members that are true and known. An override does not state the kind of proxy.
+    // Records only have fields that are true and known. An override does not state the kind of proxy.
     const rows: [address: string, record: object | undefined][] = [
       ["81.2.69.8", { is_anonymous: true, is_anonymous_vpn: true }],
       ["81.2.69.9", undefined],

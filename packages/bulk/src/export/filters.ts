@@ -4,7 +4,7 @@
 // src  nginx ngx_http_geo_module; HAProxy map files (map_ip, map_str); ipset-restore; nft sets with intervals
 
 import { REPUTATION_FLAGS } from "@inkling/contract";
-import type { IpTable } from "../members.ts";
+import type { IpTable } from "../fields.ts";
 import { heading, networks, networkText, paused, type Request, reduced, textFormat } from "./format.ts";
 import type { AnswerRanges, ExportSource } from "./source.ts";
 

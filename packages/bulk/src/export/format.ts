@@ -7,14 +7,14 @@ import { formatIp, IpAddress, networksOf, RangeColumns } from "@inkling/engine";
 import { BulkError } from "../errors.ts";
 import {
   didYouMean,
+  FIELDS,
+  type Field,
   type IpTable,
-  MEMBERS,
-  type Member,
   namesMatching,
   rowOf,
   type Table,
   type Value,
-} from "../members.ts";
+} from "../fields.ts";
 import type { AnswerRanges, ExportSource } from "./source.ts";
 
 /** A part of a file. `file` is the name of one of the format's files. */
@@ -27,7 +27,7 @@ export interface Request {
   readonly source: ExportSource;
   readonly lookup: Table;
   /** The columns to write; by default all columns of the lookup. Only for formats with columns. */
-  readonly columns?: readonly Member[] | undefined;
+  readonly columns?: readonly Field[] | undefined;
   /** One of the format's database types. Undefined means Inkling's own type for this lookup. */
   readonly databaseType?: string | undefined;
   /** Flags without data. */
@@ -59,14 +59,14 @@ export interface ExportFormat {
 /**
  * Returns the columns after a row's network. The network_prefix column is left out, because the network is the same.
  */
-export const columnsOf = (table: IpTable): readonly Member[] =>
-  MEMBERS[table].filter(({ name }) => name !== "network_prefix");
+export const columnsOf = (table: IpTable): readonly Field[] =>
+  FIELDS[table].filter(({ name }) => name !== "network_prefix");
 
 /**
  * @param text names and patterns of columns, separated by commas
  * @throws BulkError if there is no such column
  */
-export function chosenColumns(text: string, table: Table): readonly Member[] {
+export function chosenColumns(text: string, table: Table): readonly Field[] {
   if (table === "email") {
     throw new BulkError(
       "--columns is only for tables of networks",

@@ -30,7 +30,7 @@ export class Unsigned {
 }
 
 export type MmdbValue = string | number | boolean | Unsigned | readonly MmdbValue[] | MmdbMap;
-/** Members that are undefined are omitted. */
+/** Fields that are undefined are omitted. */
 export interface MmdbMap {
   readonly [key: string]: MmdbValue | undefined;
 }
@@ -67,8 +67,8 @@ export class MmdbData {
     else this.array(value);
   }
 
-  /** Writes a member of a map or array. A map without numbers often occurs again, so it is written only once. */
-  private member(value: MmdbValue): void {
+  /** Writes a field of a map or array. A map without numbers often occurs again, so it is written only once. */
+  private field(value: MmdbValue): void {
     const isShared = isMap(value) && !Object.values(value).some(isNumber);
     const key = isShared ? JSON.stringify(value) : "";
     const known = isShared ? this.shared.get(key) : undefined;
@@ -108,7 +108,7 @@ export class MmdbData {
 
   private array(values: readonly MmdbValue[]): void {
     this.control(TYPE.array, values.length);
-    for (const value of values) this.member(value);
+    for (const value of values) this.field(value);
   }
 
   private map(values: MmdbMap): void {
@@ -116,7 +116,7 @@ export class MmdbData {
     this.control(TYPE.map, entries.length);
     for (const [key, value] of entries) {
       this.text(key);
-      this.member(value!);
+      this.field(value!);
     }
   }
 

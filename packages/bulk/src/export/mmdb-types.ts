@@ -1,13 +1,13 @@
 // mmdb-types.ts: defines the MaxMind DB types that an export can have, with their answers and the shape of their
 // records.
 //
-// Many readers open only types whose names they recognize, and read the members that MaxMind documents for these types.
+// Many readers open only types whose names they recognize, and read the fields that MaxMind documents for these types.
 //
 // src  https://dev.maxmind.com/geoip/docs/databases; "names" by language
 
 import { FLAG_ROWS, REPUTATION_FLAGS } from "@inkling/contract";
 import { geoip2City, geoip2Country } from "@inkling/engine";
-import type { Answer, IpTable } from "../members.ts";
+import type { Answer, IpTable } from "../fields.ts";
 import { reduced } from "./format.ts";
 import { type MmdbMap, type MmdbValue, Unsigned } from "./mmdb-data.ts";
 import type { AnswerRanges, ExportSource } from "./source.ts";
@@ -25,7 +25,7 @@ const city: DatabaseType = {
   toValue: cityRecord,
 };
 
-/** Records without the members of a city. Neighbours with the same country become one network. */
+/** Records without the fields of a city. Neighbours with the same country become one network. */
 const country: DatabaseType = {
   lookup: "geolocate",
   *rangesOf(source) {
@@ -102,18 +102,18 @@ function cityRecord(answer: Answer): MmdbMap {
 function countryText(text: string): string {
   const { continent, country, registered_country } = JSON.parse(text);
   const kept = { continent, country, registered_country };
-  return Object.values(kept).every((member) => Object.keys(member).length === 0) ? "" : JSON.stringify(kept);
+  return Object.values(kept).every((field) => Object.keys(field).length === 0) ? "" : JSON.stringify(kept);
 }
 
-/** Maps labels of evidence to members. No feed labels residential proxies, so their member is never set. */
-const MEMBER_OF_LABEL: Readonly<Record<string, string>> = {
+/** Maps labels of evidence to fields. No feed labels residential proxies, so their field is never set. */
+const FIELD_OF_LABEL: Readonly<Record<string, string>> = {
   vpn: "is_anonymous_vpn",
   public_proxy: "is_public_proxy",
   hosting: "is_hosting_provider",
 };
 
 /**
- * Returns a record of GeoIP2 Anonymous IP, which has only members that are true. An override sets a flag without a
+ * Returns a record of GeoIP2 Anonymous IP, which has only fields that are true. An override sets a flag without a
  * label, so the address is anonymous, but the kind of proxy is unknown.
  * @returns "" if there is nothing to write
  */
@@ -123,10 +123,10 @@ function anonymousText(answer: Answer): string {
   if (REPUTATION_FLAGS.some((flag) => answer[flag] && FLAG_ROWS[flag].anonymous)) record.is_anonymous = true;
   if (is_tor_exit) record.is_tor_exit_node = true;
   for (const { label, effect } of evidence) {
-    const member = MEMBER_OF_LABEL[label];
-    if (member === undefined) continue;
+    const field = FIELD_OF_LABEL[label];
+    if (field === undefined) continue;
     // "Hosting" is not a verdict. A list below the quorum does not prove a VPN.
-    if (label === "hosting" || (is_proxy && effect === "sets")) record[member] = true;
+    if (label === "hosting" || (is_proxy && effect === "sets")) record[field] = true;
   }
   return Object.keys(record).length === 0 ? "" : JSON.stringify(record);
 }

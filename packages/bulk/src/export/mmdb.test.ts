@@ -88,7 +88,7 @@ test("the metadata names the release and the sources", () => {
   });
 });
 
-test("a place has the members of GeoIP2 City, and none that is unknown", () => {
+test("a place has the fields of GeoIP2 City, and none that is unknown", () => {
   const place = (answer: object) =>
     recordOf(file(V4, V6, ["", JSON.stringify(answer), JSON.stringify(answer)], "geolocate"), "81.2.69.142");
   const empty = {

@@ -5,7 +5,7 @@
 // note IPv4 is stored under ::/96. Lookups in ::ffff:0:0/96, 2002::/16 and 64:ff9b::/96 return the record of the IPv4
 //      address inside. The API also reads the inverted address inside Teredo, which a tree cannot do
 
-import type { IpTable } from "../members.ts";
+import type { IpTable } from "../fields.ts";
 import type { ExportFormat, Piece, Request } from "./format.ts";
 import { about, networks, paused } from "./format.ts";
 import { MmdbData, type MmdbValue, Unsigned } from "./mmdb-data.ts";
@@ -14,7 +14,7 @@ import { DATABASE_TYPES, DEFAULT_TYPES } from "./mmdb-types.ts";
 
 export const mmdb: ExportFormat = {
   name: "mmdb",
-  what: "write a MaxMind DB file with the members of GeoIP2 City, the three flags, or the network's owner",
+  what: "write a MaxMind DB file with the fields of GeoIP2 City, the three flags, or the network's owner",
   lookups: ["geolocate", "reputation", "network"],
   databaseTypes: Object.fromEntries(
     Object.entries(DATABASE_TYPES).map(([name, { lookup }]) => [name, lookup]),

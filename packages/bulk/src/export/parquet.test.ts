@@ -3,11 +3,11 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { parquetMetadata, parquetReadObjects } from "hyparquet";
-import type { Member, Value } from "../members.ts";
+import type { Field, Value } from "../fields.ts";
 import { ParquetRows } from "./parquet.ts";
 
 type Known = Exclude<Value, undefined>;
-const MEMBERS: readonly { name: string; type: Member["type"]; any: fc.Arbitrary<Known> }[] = [
+const FIELDS: readonly { name: string; type: Field["type"]; any: fc.Arbitrary<Known> }[] = [
   { name: "place", type: "text", any: fc.string({ unit: "grapheme" }) },
   { name: "code", type: "text", any: fc.constantFrom("", "DE", "é", "\u{1f600}", "\uffff") },
   { name: "degrees", type: "number", any: fc.double({ noNaN: true }).map((n) => n + 0) },
@@ -16,7 +16,7 @@ const MEMBERS: readonly { name: string; type: Member["type"]; any: fc.Arbitrary<
 ];
 type Row = Record<string, Value>;
 const anyAnswer = fc.record(
-  Object.fromEntries(MEMBERS.map(({ name, any }) => [name, fc.option(any, { nil: undefined })])),
+  Object.fromEntries(FIELDS.map(({ name, any }) => [name, fc.option(any, { nil: undefined })])),
 ) as fc.Arbitrary<Row>;
 /** Answers, and how often each repeats. Runs are encoded differently from single values. */
 const anyRuns = fc.array(fc.tuple(fc.nat(), fc.integer({ min: 1, max: 40 })), {
@@ -26,11 +26,11 @@ const anyRuns = fc.array(fc.tuple(fc.nat(), fc.integer({ min: 1, max: 40 })), {
 
 /** Writes a file with these groups of rows. `key` is the text of each row. */
 function fileOf(answers: readonly Row[], groups: readonly (readonly number[])[]): ArrayBuffer {
-  const file = new ParquetRows([{ name: "key", type: "text" }, ...MEMBERS], "from X");
+  const file = new ParquetRows([{ name: "key", type: "text" }, ...FIELDS], "from X");
   const pieces: Uint8Array[] = [];
   for (const rows of groups) {
     for (const [i, row] of rows.entries())
-      file.addRow([keyOf(i, row), ...MEMBERS.map(({ name }) => answers[row]![name])]);
+      file.addRow([keyOf(i, row), ...FIELDS.map(({ name }) => answers[row]![name])]);
     file.endGroup();
     pieces.push(file.take().data as Uint8Array);
   }
@@ -54,7 +54,7 @@ test("rows of any values come back", async () => {
       const expected = groups.flatMap((rows) =>
         rows.map((row, i) => ({
           key: keyOf(i, row),
-          ...Object.fromEntries(MEMBERS.map(({ name }) => [name, answers[row]![name] ?? null])),
+          ...Object.fromEntries(FIELDS.map(({ name }) => [name, answers[row]![name] ?? null])),
         })),
       );
       expect(await read(fileOf(answers, groups))).toEqual(expected);
@@ -88,7 +88,7 @@ test("each group has the bounds of its values, in byte order, and its unknown on
       [-3, -3, 2],
       [true, true, 2],
     ],
-    [["0/2", "0/2", 0], ...MEMBERS.map(() => [undefined, undefined, 1])],
+    [["0/2", "0/2", 0], ...FIELDS.map(() => [undefined, undefined, 1])],
   ]);
   expect(key_value_metadata).toEqual([{ key: "inkling", value: "from X" }]);
 });

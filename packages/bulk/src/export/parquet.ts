@@ -1,4 +1,4 @@
-// parquet.ts: exports Parquet files with a compressed column for each member, in row groups, for DuckDB, Spark and
+// parquet.ts: exports Parquet files with a compressed column for each field, in row groups, for DuckDB, Spark and
 // pandas.
 //
 // In addition to its text, each network has `first` and `last`: its first and last address as 32 hexadecimal digits,
@@ -11,7 +11,7 @@
 import type { IpAddress } from "@inkling/engine";
 import type { SchemaElement } from "hyparquet";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
-import { type IpTable, type Member, rowOf, type Value } from "../members.ts";
+import { type Field, type IpTable, rowOf, type Value } from "../fields.ts";
 import {
   columnsOf,
   type ExportFormat,
@@ -41,7 +41,7 @@ const PAUSE: Piece = { file: "", data: "" };
 const ROWS_BETWEEN_PAUSES = 20_000;
 const ROWS_PER_GROUP = 100_000;
 
-export type Described = Pick<Member, "name" | "type">;
+export type Described = Pick<Field, "name" | "type">;
 const text = (name: string): Described => ({ name, type: "text" });
 const EDGES: readonly Described[] = [
   ...["network", "first", "last"].map(text),
@@ -59,9 +59,9 @@ function* domainPieces(request: Request): Generator<Piece> {
 
 function* networkPieces(request: Request, lookup: IpTable): Generator<Piece> {
   const ranges = yield* paused(rangesOf(request, lookup), PAUSE);
-  const { columns: members = columnsOf(lookup) } = request;
-  const valuesOf = yield* paused(memberValues(ranges.answers, members), PAUSE);
-  const file = new ParquetRows([...EDGES, ...members], about(request));
+  const { columns: fields = columnsOf(lookup) } = request;
+  const valuesOf = yield* paused(fieldValues(ranges.answers, fields), PAUSE);
+  const file = new ParquetRows([...EDGES, ...fields], about(request));
   let rows = 0;
   for (const row of networks(ranges)) {
     const { address, bits, value } = row;
@@ -86,7 +86,7 @@ const TYPES = {
   integer: { type: "INT32" },
   uint32: { type: "INT64" }, // some readers treat an unsigned 32-bit number as negative
   boolean: { type: "BOOLEAN" },
-} as const satisfies Record<Member["type"], object>;
+} as const satisfies Record<Field["type"], object>;
 
 /** Rows of a Parquet file, written one group at a time. */
 export class ParquetRows {
@@ -152,18 +152,18 @@ export class ParquetRows {
 }
 
 /**
- * Parses every answer once, and stores each distinct value of a member once.
- * @returns a function for each member that maps the index of an answer to its value
+ * Parses every answer once, and stores each distinct value of a field once.
+ * @returns a function for each field that maps the index of an answer to its value
  */
-function* memberValues(
+function* fieldValues(
   answers: readonly string[],
-  members: readonly Member[],
+  fields: readonly Field[],
 ): Generator<undefined, ((answer: number) => Value)[]> {
-  const numbers = members.map(() => new Map<Value, number>());
-  const numbersOf = members.map(() => new Int32Array(answers.length).fill(-1));
+  const numbers = fields.map(() => new Map<Value, number>());
+  const numbersOf = fields.map(() => new Int32Array(answers.length).fill(-1));
   for (let answer = 1; answer < answers.length; answer++) {
     if (answer % ROWS_BETWEEN_PAUSES === 0) yield;
-    for (const [i, value] of rowOf(answers[answer]!, members).entries()) {
+    for (const [i, value] of rowOf(answers[answer]!, fields).entries()) {
       if (value === undefined) continue;
       const known = numbers[i]!;
       const number = known.get(value) ?? known.size;
@@ -171,9 +171,9 @@ function* memberValues(
       numbersOf[i]![answer] = number;
     }
   }
-  return numbersOf.map((ofMember, i) => {
+  return numbersOf.map((ofField, i) => {
     const values = [...numbers[i]!.keys()];
-    return (answer) => values[ofMember[answer]!];
+    return (answer) => values[ofField[answer]!];
   });
 }
 

@@ -25,7 +25,7 @@ import {
   unansweredNetworks,
 } from "@inkling/engine";
 import { BulkError } from "../errors.ts";
-import type { Answer, IpTable } from "../members.ts";
+import type { Answer, IpTable } from "../fields.ts";
 
 /** The ranges of both families. The value 0 means no answer; other values are indices into `answers`. */
 export interface AnswerRanges {

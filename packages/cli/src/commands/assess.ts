@@ -142,7 +142,7 @@ function factValue(text: string, type: string | undefined): unknown {
   return type === "list" ? text.split(",").map((item) => item.trim()) : text;
 }
 
-/** Replaces the API's member names in problems with the names of flags. */
+/** Replaces the API's field names in problems with the names of flags. */
 const FLAGS: readonly (readonly [RegExp, string])[] = [
   [/^the body: ip or email is required/, "--ip or --email is missing"],
   [/^user_agent:/, "--user-agent:"],
@@ -152,7 +152,7 @@ const FLAGS: readonly (readonly [RegExp, string])[] = [
 ];
 
 function wrongInput(lines: readonly string[]): Error {
-  const named = lines.map((line) => FLAGS.reduce((text, [member, flag]) => text.replace(member, flag), line));
+  const named = lines.map((line) => FLAGS.reduce((text, [field, flag]) => text.replace(field, flag), line));
   return usage(named.join("\n"), "`inkling assess --help` shows examples");
 }
 

@@ -41,7 +41,7 @@ const shortEffect = ({ kind, value, flag, verdict, mute }: AuditedOverride) =>
 
 /**
  * Describes the subject: an override's value and effect, a key's name, or the release in use. For any other subject,
- * returns the members of its state, except `host`.
+ * returns the fields of its state, except `host`.
  */
 function aboutText(about: unknown): string {
   if (typeof about !== "object" || about === null) return "";
@@ -49,17 +49,17 @@ function aboutText(about: unknown): string {
   const { name, current } = about as { readonly name?: unknown; readonly current?: unknown };
   if (name !== undefined || current !== undefined) return String(name ?? current ?? "");
   return Object.entries(about)
-    .filter(([member]) => member !== "host")
-    .map(([member, value]) => `${member}=${valueText(value)}`)
+    .filter(([field]) => field !== "host")
+    .map(([field, value]) => `${field}=${valueText(value)}`)
     .join(" ");
 }
 
-/** Returns a key's name, and each member that the change set, with its earlier value: "shop rate=200 (was 50)". */
+/** Returns a key's name, and each field that the change set, with its earlier value: "shop rate=200 (was 50)". */
 function changedText(before: unknown, after: unknown): string {
   const [was, is] = [before, after] as readonly Readonly<Record<string, unknown>>[];
   const changes = Object.entries(is ?? {})
-    .filter(([member, value]) => !Bun.deepEquals(value, was?.[member]))
-    .map(([member, value]) => `${member}=${valueText(value)} (was ${valueText(was?.[member])})`);
+    .filter(([field, value]) => !Bun.deepEquals(value, was?.[field]))
+    .map(([field, value]) => `${field}=${valueText(value)} (was ${valueText(was?.[field])})`);
   return [aboutText(is), ...changes].join(" ");
 }
 

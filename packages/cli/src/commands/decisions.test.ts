@@ -98,10 +98,10 @@ test("a replay reads the database or an exported file, and says the same", async
   const { out, code } = await inkling("rules", "replay", rules);
   expect(code).toBe(0);
   expect(out).toContain("3 decisions from ");
-  expect(out).toContain("2 would change (66.7 %)\noutcomes: 1 fraud, 0 legitimate\n");
+  expect(out).toContain("2 would change (66.7%)\noutcomes: 1 fraud, 0 legitimate\n");
   expect(out).toMatch(/challenge +deny +2\n/);
   expect(out).toMatch(new RegExp(`${decisionId(2)} +\\S+ +sign_up +user-81 +score -> no-tor`));
-  expect(out).toMatch(/no-tor +live +deny +2 +2 +2 +100 % \(21-100\) of 1 +100 % \(21-100\) of 1/);
+  expect(out).toMatch(/no-tor +live +deny +2 +2 +2 +100% \(21-100\) of 1 +100% \(21-100\) of 1/);
   const exported = (await inkling("decisions", "export", "--since", "30d")).out;
   expect(exported.trim().split("\n")).toHaveLength(3);
   const input = file("decisions.ndjson", exported);

@@ -25,9 +25,9 @@ export function addDecisions(program: Command, context: Context): void {
       text: ({ decisions }) => printable(table([HEAD, ...decisions.map(rowOf)], [HEAD.indexOf("SCORE")])),
     },
     get_decision: {
-      text: ({ facts, ...members }) => {
-        const others = Object.entries(facts).filter(([name]) => !Object.hasOwn(members, name));
-        return plainText({ ...members, ...Object.fromEntries(others) });
+      text: ({ facts, ...fields }) => {
+        const others = Object.entries(facts).filter(([name]) => !Object.hasOwn(fields, name));
+        return plainText({ ...fields, ...Object.fromEntries(others) });
       },
     },
     calibrate_decisions: { text: calibrationText },

@@ -5,10 +5,10 @@ import {
   BulkError,
   type EnrichOptions,
   enrich,
+  FIELDS,
   FORMAT_NAMES,
   Interrupted,
   lastRowEndOfHead,
-  MEMBERS,
   notWritten,
   OwnThread,
   PartialFile,
@@ -46,7 +46,7 @@ export function addEnrich(program: Command, context: Context): void {
     .option("--out <file>", "file to write; - is standard output (default: -)")
     .option(
       "--ip-field, --ip-column <name>",
-      "column or member with IP addresses, by name or number from 1 (default: detected); repeat the option for more columns",
+      "column or field with IP addresses, by name or number from 1 (default: detected); repeat the option for more columns",
       (name: string, before: readonly string[] = []) => [...before, name],
     )
     .option(
@@ -59,8 +59,8 @@ export function addEnrich(program: Command, context: Context): void {
       "column with email addresses, by name or number from 1 (default: detected)",
     )
     .option(
-      "--add <members>",
-      `what to add, by name or pattern ('country_*'), or all; repeatable: ${memberNames()}`,
+      "--add <fields>",
+      `what to add, by name or pattern ('country_*'), or all; repeatable: ${fieldNames()}`,
       (text: string, before: readonly string[] = []) => [...before, ...commas(text)],
     )
     .option("--network", `also add the owner of each address's network: ${namesOf("network")}`)
@@ -237,8 +237,8 @@ function fieldNumber(text: string): number {
 }
 
 const commas = (text: string) => text.split(",").map((name) => name.trim());
-const namesOf = (table: Table) => MEMBERS[table].map(({ name }) => name).join(", ");
-const memberNames = () => (["geolocate", "reputation", "email"] as const).map(namesOf).join(", ");
+const namesOf = (table: Table) => FIELDS[table].map(({ name }) => name).join(", ");
+const fieldNames = () => (["geolocate", "reputation", "email"] as const).map(namesOf).join(", ");
 
 async function openSource(
   settings: Settings,

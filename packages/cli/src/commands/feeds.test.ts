@@ -247,7 +247,7 @@ test("a feed with a held copy is shown with the reason", async () => {
   const path = join(dataDir, DATA_FOLDER.feedsReport);
   const report = JSON.parse(readFileSync(path, "utf8"));
   const feed = report.feeds.find(({ id }: { id: string }) => id === "ipsum-3");
-  const why = "has 90 % of other entries";
+  const why = "has 90% of other entries";
   Object.assign(feed, { error: `publisher: ${why}`, held: { sha256: "0".repeat(64), why } });
   writeFileSync(path, JSON.stringify(report));
   const { out } = await inkling(dataDir, "feeds list");

@@ -14,7 +14,7 @@ export function addGrep(program: Command, context: Context): void {
   const command = program
     .command("grep [file]")
     .description("look up the IP addresses and email addresses in a text file or standard input")
-    .option("--field <names>", "print only these members of the answers, or value, separated by tabs", joined)
+    .option("--field <names>", "print only these fields of the answers, or value, separated by tabs", joined)
     .option("--json", "print one JSON object per line")
     .option(...ATTRIBUTION)
     .addHelpText(

@@ -54,7 +54,7 @@ export function addLookup(program: Command, context: Context): Command {
     )
     .option(
       "--field <names>",
-      "print only these members of the answers, or value, separated by tabs; patterns such as 'network_*' work as well",
+      "print only these fields of the answers, or value, separated by tabs; patterns such as 'network_*' work as well",
       joined,
     )
     .option("--json", "print one JSON object per line: the value and the API's answer for each lookup")
@@ -149,7 +149,7 @@ Examples:
   });
 }
 
-/** Returns the flags that add members to the answer, as the API's `include`. */
+/** Returns the flags that add fields to the answer, as the API's `include`. */
 const includeOf = (flags: Readonly<Record<string, unknown>>): number =>
   keysOf(INCLUDE).reduce((bits, name) => (flags[name] === true ? bits | INCLUDE[name] : bits), 0);
 

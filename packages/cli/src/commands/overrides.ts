@@ -176,7 +176,7 @@ Examples:
   });
 }
 
-/** @param place changes a line, which may begin with the path of an override's member, such as "overrides.3.value: " */
+/** @param place changes a line, which may begin with the path of an override's field, such as "overrides.3.value: " */
 const refusal =
   (file: string, place: (line: string) => string = (line) => line): Refuse =>
   (lines, hint = "`inkling overrides import --help` shows examples") => {

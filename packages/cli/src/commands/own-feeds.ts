@@ -57,7 +57,7 @@ function addAdd(feeds: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-The command reads the feed first, and adds it only if it is usable. A [[feed]] in inkling.toml has the same members:
+The command reads the feed first, and adds it only if it is usable. A [[feed]] in inkling.toml has the same fields:
 see docs/own-feeds.md.
 
 Examples:

@@ -120,7 +120,7 @@ class Download {
   show(path: string, done: number, total: number): void {
     if (this.isOver || performance.now() - this.shownAt < REDRAW_MS) return;
     this.shownAt = performance.now();
-    const part = `${Math.floor((done / total) * 100)} % of ${formatBytes(total)}`;
+    const part = `${Math.floor((done / total) * 100)}% of ${formatBytes(total)}`;
     this.line.show(`  ${path.slice(0, "segments/".length + 12)}… ${part}`);
   }
 

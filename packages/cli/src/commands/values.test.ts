@@ -76,8 +76,8 @@ describe("values", () => {
     const from = ["--data-dir", withNetworks];
     const network = await inkling("81.2.69.0/24", ...from);
     expect([network.err, network.code]).toEqual(["", 0]);
-    expect(network.out).toStartWith("81.2.69.0/24: 100 % of addresses are flagged (proxy or VPN 100 %)\n");
-    expect(network.out).toMatch(/^ {2}proxy or VPN +100 %: \S+ 100 %$/m);
+    expect(network.out).toStartWith("81.2.69.0/24: 100% of addresses are flagged (proxy or VPN 100%)\n");
+    expect(network.out).toMatch(/^ {2}proxy or VPN +100%: \S+ 100%$/m);
     expect(network.out).toContain("AS20712 Andrews & Arnold, Ltd");
     const system = JSON.parse((await inkling("as20712", "-j", ...from)).out);
     expect(system.as).toMatchObject({ number: 20712, organization: "Andrews & Arnold, Ltd" });

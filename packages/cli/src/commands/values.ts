@@ -4,7 +4,7 @@
 // Among several values, the error is printed on standard error, or with --json as an object on standard output; the
 // command continues, and its exit code is 1.
 
-import { didYouMean, MEMBERS, namesMatching, TABLES } from "@inkling/bulk/members";
+import { didYouMean, FIELDS, namesMatching, TABLES } from "@inkling/bulk/fields";
 import { kindOf } from "@inkling/bulk/values";
 import type { Settings } from "@inkling/contract";
 import { INCLUDE, type Lookup, type Prefix, toAsciiDomain } from "@inkling/engine";
@@ -34,24 +34,24 @@ const LOOKUPS_OF = {
 const ANY_MAILBOX = "any-mailbox-of-this-domain";
 const ALL = ["geolocate", "reputation", "email"] as const;
 const VALUE = "value";
-const FIELDS = [VALUE, ...TABLES.flatMap((table) => MEMBERS[table].map(({ name }) => name))];
+const NAMES = [VALUE, ...TABLES.flatMap((table) => FIELDS[table].map(({ name }) => name))];
 
 export const ATTRIBUTION = ["--attribution", "print the full attributions of all sources"] as const;
 
 /**
- * Returns the members that `--field` selects, either by name or by a pattern such as `network_*`.
+ * Returns the fields that `--field` selects, either by name or by a pattern such as `network_*`.
  * @throws CliError
  */
 function readFields(text: string): readonly string[] {
   const found = text.split(",").map((given) => {
     const name = given.trim();
-    return { name, fields: namesMatching(name, FIELDS) };
+    return { name, fields: namesMatching(name, NAMES) };
   });
   const unknown = found.filter(({ fields }) => fields.length === 0).map(({ name }) => name);
   if (unknown.length === 0) return found.flatMap(({ fields }) => fields);
   throw new CliError(
     `--field: there is no ${unknown.map((name) => JSON.stringify(name)).join(", ")}`,
-    `${didYouMean(unknown[0]!, FIELDS)}available: ${FIELDS.join(", ")}; * matches any characters, as in 'network_*'`,
+    `${didYouMean(unknown[0]!, NAMES)}available: ${NAMES.join(", ")}; * matches any characters, as in 'network_*'`,
     EXIT.usage,
   );
 }
@@ -71,7 +71,7 @@ export async function answerValues(
   if (flags.json && flags.field !== undefined)
     throw new CliError(
       "--field prints text, so it cannot be used with --json",
-      "leave out --json; or leave out --field, and select members of the JSON with a tool such as jq",
+      "leave out --json; or leave out --field, and select fields of the JSON with a tool such as jq",
       EXIT.usage,
     );
   const fields = flags.field === undefined ? undefined : readFields(flags.field);
@@ -173,11 +173,11 @@ function jsonOf(isOne: boolean, flags: Flags, data: AnswerData, { ending }: Cont
       ending.exitCode = EXIT.error;
       return `{"value":${JSON.stringify(value)},"error":${JSON.stringify(answers.message)}}`;
     }
-    const members = answers.map(
+    const fields = answers.map(
       ([name, answer]) => `,"${name}":${typeof answer === "string" ? answer : answer.document}`,
     );
     if (answers.every(([, answer]) => answer instanceof Refused)) ending.exitCode = EXIT.error;
-    return `{"value":${JSON.stringify(value)}${members.join("")}${missing}}`;
+    return `{"value":${JSON.stringify(value)}${fields.join("")}${missing}}`;
   };
 }
 
@@ -192,7 +192,7 @@ function orRefused(answerNow: () => string): string | Refused {
 
 /** Fields separated by tabs. An unknown value is empty. */
 function fieldsOf(fields: readonly string[], data: AnswerData): Write {
-  const include = MEMBERS.network.some(({ name }) => fields.includes(name)) ? INCLUDE.network : 0;
+  const include = FIELDS.network.some(({ name }) => fields.includes(name)) ? INCLUDE.network : 0;
   return (value) => {
     const known = new Map<string, unknown>([[VALUE, value]]);
     const subject = readSubject(value);
@@ -200,12 +200,12 @@ function fieldsOf(fields: readonly string[], data: AnswerData): Write {
       throw new CliError(`${value} has no fields`, "print it as JSON: --json");
     for (const [lookup, body] of answersTo(value, subject, data, Date.now(), include)) {
       const answer = JSON.parse(body);
-      for (const { name, of } of MEMBERS[lookup]) {
+      for (const { name, of } of FIELDS[lookup]) {
         const cell = of(answer);
         if (cell !== false || !data.missing.includes(name)) known.set(name, cell);
       }
       const { network } = answer;
-      if (network) for (const { name, of } of MEMBERS.network) known.set(name, of(network));
+      if (network) for (const { name, of } of FIELDS.network) known.set(name, of(network));
     }
     return fields.map((name) => String(known.get(name) ?? "")).join("\t");
   };

@@ -73,10 +73,10 @@ describe("a wrong row names the line and what is allowed", () => {
       ],
     ],
     [
-      "a member that there is none of",
+      "a field that there is none of",
       change('file = "lists', 'weigth = 2\nfile = "lists'),
       [
-        /^line 6 of inkling\.toml: feed "office": weigth is not allowed; the allowed members are id, format, claims, file, url, /,
+        /^line 6 of inkling\.toml: feed "office": weigth is not allowed; the allowed fields are id, format, claims, file, url, /,
       ],
     ],
     [

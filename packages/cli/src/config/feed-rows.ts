@@ -7,7 +7,7 @@ import type { OwnFeed } from "@inkling/contract";
 import { z } from "zod";
 import type { SettingsFile } from "./sources.ts";
 
-/** Returns the problems, each with the line of the member or of its [[feed]]. */
+/** Returns the problems, each with the line of the field or of its [[feed]]. */
 export function feedProblems(
   issues: readonly z.core.$ZodIssue[],
   rows: unknown,
@@ -15,22 +15,20 @@ export function feedProblems(
 ): readonly string[] {
   const inRows = issues.map((issue) => ({ ...issue, path: issue.path.slice(1) }));
   return ownFeedProblems(rows, new z.ZodError(inRows)).map(
-    ({ index, member, text: problem }) => `line ${lineOf(text, index, member)} of ${path}: ${problem}`,
+    ({ index, field, text: problem }) => `line ${lineOf(text, index, field)} of ${path}: ${problem}`,
   );
 }
 
-/** Returns the line of a member of the `index`th [[feed]] table, or of the table itself if the member has no line. */
-export function lineOf(text: string, index: number | undefined, member: string | undefined): number {
+/** Returns the line of a field of the `index`th [[feed]] table, or of the table itself if the field has no line. */
+export function lineOf(text: string, index: number | undefined, field: string | undefined): number {
   const lines = text.split("\n");
   const tables = lines.flatMap((line, at) => (/^\s*\[\[\s*"?feed"?\s*\]\]/.test(line) ? at : []));
   const inline = lines.findIndex((line) => /^\s*"?feed"?\s*=/.test(line));
   const start = index === undefined ? (tables[0] ?? inline) : tables[index];
   if (start === undefined) return Math.max(inline, 0) + 1;
-  const found = lines.findIndex(
-    (line, at) => at > start && /^\s*"?([\w-]+)"?\s*=/.exec(line)?.[1] === member,
-  );
+  const found = lines.findIndex((line, at) => at > start && /^\s*"?([\w-]+)"?\s*=/.exec(line)?.[1] === field);
   const end = lines.findIndex((line, at) => at > start && /^\s*\[/.test(line));
-  const isInside = member !== undefined && found > start && (end < 0 || found < end);
+  const isInside = field !== undefined && found > start && (end < 0 || found < end);
   return (isInside ? found : start) + 1;
 }
 

@@ -59,7 +59,7 @@ export function checkOwnFeeds({ settings, file }: Pick<LoadedSettings, "settings
     if (!(error instanceof OwnFeedError)) throw error;
     const index = feed.indexOf(error.row);
     if (index < 0) return; // `feeds remove` must still run, and a build will name the problem
-    const line = lineOf(readFileSync(file, "utf8"), index, error.member);
+    const line = lineOf(readFileSync(file, "utf8"), index, error.field);
     throw new SettingsError([`line ${line} of ${file}: ${error.message}`]);
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { plainText } from "./operation-command.ts";
 
-test("a list without a text of its own is a table with a column for each member", () => {
+test("a list without a text of its own is a table with a column for each field", () => {
   const rows = [
     { id: "a", created_at: null, events: ["x"] },
     { id: "b\u001b", created_at: "2027-01-31", by: 3 },
@@ -13,7 +13,7 @@ test("a list without a text of its own is a table with a column for each member"
   ]);
 });
 
-test("any other output has a line for each member", () =>
+test("any other output has a line for each field", () =>
   expect(plainText({ id: "a", deleted: 3, note: null }).split("\n")).toEqual([
     "id       a",
     "deleted  3",

@@ -10,9 +10,9 @@ import {
   type AnyOperation,
   type CommandRow,
   type Flag,
+  fieldSchema,
   fromText,
   type Input,
-  memberSchema,
   type OperationContext,
   type Output,
   type Resource,
@@ -46,7 +46,7 @@ interface CommandText<I, O> {
   readonly here?: { readonly help: string; run(settings: Settings, input: I): Result };
   /** What the command does if the database is unreachable. */
   readonly unreachable?: (error: StoreError, input: I, settings: Settings, context: Context) => Result;
-  /** Flags that are no members of the input. */
+  /** Flags that are no fields of the input. */
   readonly flags?: readonly (readonly [flags: string, help: string])[];
   /** Reads a file or asks a question before the operation runs. @returns the operation's input */
   readonly prepare?: (input: I, call: OperationCall) => Promise<I>;
@@ -93,15 +93,15 @@ export function addResource<Rows extends Readonly<Record<string, AnyOperation>>>
 /** Creates the error for mistakes in arguments and flags. @param hint replaces the usual hint */
 export type Refuse = (lines: readonly string[], hint?: string) => CliError;
 
-/** A member of the input, as an argument or a flag. */
-interface Member {
+/** A field of the input, as an argument or a flag. */
+interface Field {
   readonly name: string;
   readonly schema: z.ZodType;
   readonly flag: Flag;
   /** The argument's or flag's name. */
   readonly shown: string;
   readonly isArgument: boolean;
-  /** True if it is the part after "=" in another member's flag. */
+  /** True if it is the part after "=" in another field's flag. */
   readonly isPart: boolean;
 }
 
@@ -113,14 +113,14 @@ function addOperation(
   face: CommandText<unknown, unknown>,
 ): void {
   const row = operation.command!; // addResource passes only operations with a command
-  const { args, flags } = membersBy(operation, row);
+  const { args, flags } = fieldsBy(operation, row);
   const word = row.words.split(" ").at(-1)!;
   const command = group
     .command(
       [word, ...args.map((arg) => (isOptional(arg.schema) ? `[${arg.shown}]` : `<${arg.shown}>`))].join(" "),
     )
     .description(lowerFirst(operation.summary));
-  for (const member of flags) if (!member.isPart) command.addOption(optionOf(member));
+  for (const field of flags) if (!field.isPart) command.addOption(optionOf(field));
   if (face.here !== undefined) command.option("--here", face.here.help);
   for (const flag of face.flags ?? []) command.option(...flag);
   if (row.hasAuthor) command.option(...AUTHOR);
@@ -207,7 +207,7 @@ function resultOf(
   };
 }
 
-/** Returns an output as text: a table of a list, or a line for each member. */
+/** Returns an output as text: a table of a list, or a line for each field. */
 export function plainText(output: unknown): string {
   const list = listOf(output) as readonly Readonly<Record<string, unknown>>[] | undefined;
   if (list === undefined)
@@ -292,12 +292,12 @@ async function runAll(operation: AnyOperation, context: OperationContext, input:
   }
 }
 
-function membersBy(
+function fieldsBy(
   { route, input }: AnyOperation,
   { arguments: more = [], flags = {}, supplies = [] }: CommandRow,
 ) {
   const isPaged = "cursor" in input;
-  const all = Object.entries(input as Record<string, z.ZodType>).flatMap(([name, schema]): Member[] => {
+  const all = Object.entries(input as Record<string, z.ZodType>).flatMap(([name, schema]): Field[] => {
     const flag = flags[name];
     if (supplies.includes(name)) return [];
     if (isPaged && (name === "cursor" || (name === "limit" && flag === undefined))) return [];
@@ -322,8 +322,8 @@ const isDuration = (name: string) => name.endsWith("_seconds");
 const lowerFirst = (text: string) => `${text[0]!.toLowerCase()}${text.slice(1)}`;
 const camelCase = (name: string) => name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 
-function optionOf({ name, schema, flag, shown }: Member): Option {
-  const { type, format, enum: values, description = "", default: standard } = memberSchema(schema);
+function optionOf({ name, schema, flag, shown }: Field): Option {
+  const { type, format, enum: values, description = "", default: standard } = fieldSchema(schema);
   const { help = lowerFirst(description), none } = flag;
   const isSwitch = type === "boolean" || flag.value !== undefined;
   const placeholder = isSwitch
@@ -349,14 +349,14 @@ const durationText = (seconds: number) => (seconds % 3_600 === 0 ? `${seconds / 
 /** Converts arguments and flags to the operation's input. @throws CliError */
 function parse(
   { input, command }: AnyOperation,
-  members: readonly Member[],
+  fields: readonly Field[],
   texts: Flags,
   refuse: Refuse,
 ): Record<string, unknown> {
   const now = Date.now();
   const given = Object.fromEntries(
-    members.flatMap((member) =>
-      texts[member.name] === undefined ? [] : [[member.name, memberOf(member, texts[member.name], now)]],
+    fields.flatMap((field) =>
+      texts[field.name] === undefined ? [] : [[field.name, fieldOf(field, texts[field.name], now)]],
     ),
   );
   const supplied = Object.fromEntries((command?.supplies ?? []).map((name) => [name, true] as const));
@@ -365,8 +365,8 @@ function parse(
   throw refuse(issueLines(read.error, "input", given, 1));
 }
 
-function memberOf(member: Member, given: string | boolean, now: number): unknown {
-  const { name, schema, flag, shown, isArgument, isPart } = member;
+function fieldOf(field: Field, given: string | boolean, now: number): unknown {
+  const { name, schema, flag, shown, isArgument, isPart } = field;
   if (typeof given === "boolean") return flag.value ?? given;
   if (isPart) return fromText(schema, given.slice(given.indexOf("=") + 1));
   if (flag.with !== undefined) return given.split("=")[0];
@@ -388,7 +388,7 @@ function usageError(
   title: string,
   { words }: CommandRow,
   lines: readonly string[],
-  members: readonly Member[],
+  fields: readonly Field[],
   texts: Flags,
   hint = `\`inkling ${words} --help\` shows examples`,
 ): CliError {
@@ -397,16 +397,16 @@ function usageError(
       .replaceAll("`", "")
       .replace("must be a date such as", "must be a duration such as 90d, a date such as");
     const [, name = "", rest = ""] = /^(\w+)(.*)$/s.exec(plain) ?? [];
-    const member = members.find((one) => one.name === name);
-    if (member === undefined) return `  ${plain}`;
+    const field = fields.find((one) => one.name === name);
+    if (field === undefined) return `  ${plain}`;
     const given = texts[name];
     const quoted =
       given === undefined || /[`"]/.test(line) ? "" : ` ${JSON.stringify(String(given).slice(0, 60))}`;
-    return `  ${member.isArgument ? "" : "--"}${member.shown}${quoted}${rest}`;
+    return `  ${field.isArgument ? "" : "--"}${field.shown}${quoted}${rest}`;
   });
   const flagOf = (whole: string, name: string) => {
-    const member = members.find((one) => one.name === name);
-    return member === undefined || member.isArgument ? whole : `\`--${member.shown}\``;
+    const field = fields.find((one) => one.name === name);
+    return field === undefined || field.isArgument ? whole : `\`--${field.shown}\``;
   };
   return new CliError([title, ...shown].join("\n"), hint.replace(/`(\w+)`/g, flagOf), EXIT.usage);
 }

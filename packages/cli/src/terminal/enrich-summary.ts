@@ -67,7 +67,7 @@ function ipJson([{ rows, withoutIp, countries, flags, kinds }, { added }]: Colum
 const sumOf = (counts: Readonly<Record<string, number>>) =>
   Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-/** Formats how many lines cannot be parsed, with their share and the first such line: "2 unparsable lines (0.1 %)". */
+/** Formats how many lines cannot be parsed, with their share and the first such line: "2 unparsable lines (0.1%)". */
 export function unparsableText(tally: Tally): string {
   const { lines, share } = unparsable(tally);
   const first = tally.firstUnparsable === undefined ? "" : `, ${firstText(tally.firstUnparsable)}`;
@@ -192,4 +192,4 @@ function share(count: number, all: number): string {
   return all === 0 ? "-" : percent(count / all);
 }
 
-const percent = (part: number) => (part > 0 && part < 0.001 ? "<0.1 %" : `${(part * 100).toFixed(1)} %`);
+const percent = (part: number) => (part > 0 && part < 0.001 ? "<0.1%" : `${(part * 100).toFixed(1)}%`);

@@ -61,7 +61,7 @@ const rows: [name: string, lookup: Lookup, over: Parameters<typeof textOf>[1], t
   in             England (ENG), OXF
   country        United Kingdom (GB)
   continent      Europe (EU)
-  position       51.75, -1.25, within 20 km (67 % confidence)
+  position       51.75, -1.25, within 20 km (67% confidence)
   time zone      Europe/London
   registered in  United Kingdom (GB)`,
   ],

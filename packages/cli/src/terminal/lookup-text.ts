@@ -67,7 +67,7 @@ function headline({ value, style }: LookupResult, verdict: string): string {
   return `${style.bold(shown)}: ${verdict}`;
 }
 
-/** Returns the lines below a headline, each with the name and value of a member. */
+/** Returns the lines below a headline, each with the name and value of a field. */
 function lines(rows: readonly (readonly string[] | undefined)[]): string {
   const known = rows.filter((row) => row !== undefined);
   return table(known.map(([name, ...cells]) => [`  ${name}`, ...cells]));
@@ -110,7 +110,7 @@ function describeLocation(result: LookupResult): string {
   const place = result.answer as unknown as Geolocation;
   const { city, continent, country, location, postal, registered_country, subdivisions } = place;
   const { latitude, longitude, accuracy_radius, time_zone } = location;
-  const near = accuracy_radius === undefined ? "" : `, within ${accuracy_radius} km (67 % confidence)`;
+  const near = accuracy_radius === undefined ? "" : `, within ${accuracy_radius} km (67% confidence)`;
   const row = (name: string, text: string | undefined) => (text === undefined ? undefined : [name, text]);
   return [
     headline(result, locationVerdict(result)),
@@ -241,7 +241,7 @@ function evidenceTable({ answer, now, style }: LookupResult): string {
   const { evidence } = answer;
   if (evidence.length === 0) return "Evidence: none.";
   const rows = evidence.map((entry) => {
-    const { feed, label, effect, flags, members, network, domain, mail_host, provider, why } = entry;
+    const { feed, label, effect, flags, fields, network, domain, mail_host, provider, why } = entry;
     const seconds = feedAgeSeconds(entry, now);
     const verb = entry.published_at === undefined ? "fetched" : "published";
     return [
@@ -249,7 +249,7 @@ function evidenceTable({ answer, now, style }: LookupResult): string {
       label,
       effect === "label"
         ? "no effect"
-        : `${effect} ${listed([...(flags ?? []), ...(members ?? [])])}`.trimEnd(),
+        : `${effect} ${listed([...(flags ?? []), ...(fields ?? [])])}`.trimEnd(),
       network ?? domain ?? mail_host ?? "",
       seconds === undefined ? "" : `${verb} ${formatAgo(seconds * 1000)}`,
       [provider, why].filter((text) => text !== undefined).join(": "),

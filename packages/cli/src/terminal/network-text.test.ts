@@ -5,9 +5,9 @@ import { networkLine } from "./network-text.ts";
 import { makeStyle } from "./terminal.ts";
 
 test.each<[examined: number, flagged: number, line: string]>([
-  [1, 0.25, "25 % of addresses are flagged (abuser 25 %)"],
-  [0.051, 0.25, "in the 5.1 % that was examined, 25 % of addresses are flagged (abuser 25 %)"],
-  [0.051, 0, "in the 5.1 % that was examined, nothing known against it"],
+  [1, 0.25, "25% of addresses are flagged (abuser 25%)"],
+  [0.051, 0.25, "in the 5.1% that was examined, 25% of addresses are flagged (abuser 25%)"],
+  [0.051, 0, "in the 5.1% that was examined, nothing known against it"],
 ])("%p examined, %p flagged", (examined, flagged, line) => {
   const report = {
     networks: [],

@@ -120,10 +120,10 @@ function firstOf(texts: readonly string[], count: number): string {
   return `${texts.slice(0, count).join(", ")}${more > 0 ? ` and ${formatCount(more)} more` : ""}`;
 }
 
-/** Returns a text such as "100 %", "3.2 %" or "< 0.1 %". */
+/** Returns a text such as "100%", "3.2%" or "< 0.1%". */
 function percent(share: number): string {
   const value = share * 100;
-  if (value > 0 && value < 0.1) return "< 0.1 %";
-  if (value > 99.9 && value < 100) return "> 99.9 %";
-  return `${Number(value.toFixed(value < 10 ? 1 : 0))} %`;
+  if (value > 0 && value < 0.1) return "< 0.1%";
+  if (value > 99.9 && value < 100) return "> 99.9%";
+  return `${Number(value.toFixed(value < 10 ? 1 : 0))}%`;
 }

@@ -38,7 +38,7 @@ describe("plain lines", () => {
     const log = progress();
     log.next(step("building geo", 0, 200), 0);
     expect(log.next(step("building geo", 10, 200), 9_999).keep).toEqual([]);
-    expect(log.next(step("building geo", 50, 200), 10_000).keep).toEqual(["  building geo: 25 %"]);
+    expect(log.next(step("building geo", 50, 200), 10_000).keep).toEqual(["  building geo: 25%"]);
     expect(log.next(step("building geo", 60, 200), 12_000).keep).toEqual([]);
     expect(log.next(step("building geo", 61), 20_000).keep).toEqual(["  building geo: 61"]);
   });
@@ -67,7 +67,7 @@ describe("plain lines", () => {
       { type: "conflict", domain: "hush.com", verdict: "not disposable", reason: "1 of 3 lists" },
       undefined,
     ],
-    ["a note", { type: "note", text: "97.2 % named" }, "  97.2 % named"],
+    ["a note", { type: "note", text: "97.2% named" }, "  97.2% named"],
   ];
   test.each(rows)("%s", (_, event, line) => {
     expect(progress().next(event, 0).keep).toEqual(line === undefined ? [] : [line]);
@@ -126,8 +126,8 @@ describe("the live line", () => {
   test("has a bar, a percentage and the time", () => {
     const log = progress({ live: true });
     const { live } = log.next(step("building geo", 1, 4), 1_000);
-    expect(live).toBe(`  building geo ${"█".repeat(6)}${"░".repeat(18)}  25 % 0.0 s`);
-    expect(log.live(3_500)).toEndWith("25 % 2.5 s");
+    expect(live).toBe(`  building geo ${"█".repeat(6)}${"░".repeat(18)}  25% 0.0 s`);
+    expect(log.live(3_500)).toEndWith("25% 2.5 s");
   });
 
   test("never fills the line, however long the step's name: it would wrap and could not be erased", () => {
@@ -140,7 +140,7 @@ describe("the live line", () => {
   });
 
   test("more than the total is all of it", () => {
-    expect(stepLine({ name: "a", since: 0, done: 9, total: 4 }, 0, 80, style)).toContain("100 %");
+    expect(stepLine({ name: "a", since: 0, done: 9, total: 4 }, 0, 80, style)).toContain("100%");
     expect(renderBar(1, 4)).toBe("████");
     expect(renderBar(0, 4)).toBe("░░░░");
   });

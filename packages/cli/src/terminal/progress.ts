@@ -152,7 +152,7 @@ export function stepLine(step: Omit<Step, "mentioned">, now: number, columns: nu
   const elapsed = `${seconds(now - step.since)} s`;
   const part = fraction(step);
   const bar = part === undefined || columns < SPACE_FOR_BAR ? "" : `${renderBar(part, BAR_CELLS)} `;
-  const percent = part === undefined ? amount(step) : `${Math.floor(part * 100)} %`.padStart(5);
+  const percent = part === undefined ? amount(step) : `${Math.floor(part * 100)}%`.padStart(4);
   const tail = ` ${bar}${percent} ${elapsed}`;
   const room = Math.max(8, columns - 3 - Bun.stringWidth(tail));
   const name = step.name.length > room ? `${step.name.slice(0, room - 1)}…` : step.name;
@@ -194,7 +194,7 @@ export function renderBar(part: number, cells: number): string {
 
 function amount(step: Pick<Step, "done" | "total">): string {
   const part = fraction(step);
-  if (part !== undefined) return `${Math.floor(part * 100)} %`;
+  if (part !== undefined) return `${Math.floor(part * 100)}%`;
   return step.done > 0 ? formatCount(step.done) : "";
 }
 
@@ -202,7 +202,7 @@ const seconds = (milliseconds: number) => (milliseconds / 1000).toFixed(1);
 
 const REDRAW_MS = 100;
 
-/** `██████░░░░  43 %  1,234,567 rows/s  12 s left`, rewritten in place. */
+/** `██████░░░░  43%  1,234,567 rows/s  12 s left`, rewritten in place. */
 export class RateLine extends LiveLine {
   private readonly size: number | undefined;
   private readonly started = performance.now();
@@ -225,7 +225,7 @@ export class RateLine extends LiveLine {
       return;
     }
     const part = bytes / size;
-    const percent = `${String(Math.floor(part * 100)).padStart(3)} %`;
+    const percent = `${String(Math.floor(part * 100)).padStart(3)}%`;
     const left = bytes > 0 ? `${Math.ceil((seconds * (size - bytes)) / bytes)} s left` : formatBytes(0);
     this.show(`  ${renderBar(part, 24)} ${percent}  ${rate}  ${left}`);
   }

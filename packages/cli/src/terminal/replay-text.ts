@@ -9,7 +9,7 @@ export function replayText(report: ReplayReport, style: Style): string {
   const labelled = outcomes.fraud + outcomes.legitimate;
   const percent = ((100 * changed) / decisions).toFixed(changed > 0 && changed / decisions < 0.01 ? 2 : 1);
   const parts = [
-    `${countOf(decisions)} from ${day(from)} to ${day(to)}; ${style.bold(`${formatCount(changed)} would change`)} (${percent} %)`,
+    `${countOf(decisions)} from ${day(from)} to ${day(to)}; ${style.bold(`${formatCount(changed)} would change`)} (${percent}%)`,
     labelled === 0
       ? "there are no outcomes, so the precision of rules is unknown"
       : `outcomes: ${formatCount(outcomes.fraud)} fraud, ${formatCount(outcomes.legitimate)} legitimate`,
@@ -104,9 +104,9 @@ const reasonsText = (reasons: ReplayReport["reasons"]) =>
     [1, 2],
   );
 
-/** Returns a text such as "67 % (35-88) of 12". */
+/** Returns a text such as "67% (35-88) of 12". */
 function shareText(share: Share | null): string {
   if (share === null) return "-";
   const percent = (value: number) => String(Math.round(100 * value));
-  return `${percent(share.share)} % (${percent(share.low)}-${percent(share.high)}) of ${formatCount(share.of)}`;
+  return `${percent(share.share)}% (${percent(share.low)}-${percent(share.high)}) of ${formatCount(share.of)}`;
 }

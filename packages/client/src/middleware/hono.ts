@@ -70,7 +70,7 @@ export function protect<C extends HonoLikeForm>(
 }
 
 /**
- * Returns what Hono derives every other reading from, beginning with the first member. In JSON, "&" is escaped, so that
+ * Returns what Hono derives every other reading from, beginning with the first field. In JSON, "&" is escaped, so that
  * nobody finds a form in it. A form has no text.
  */
 function cacheOf({ form, value }: { readonly form?: Form; readonly value: unknown }): object {

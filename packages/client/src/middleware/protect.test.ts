@@ -337,11 +337,11 @@ describe("the handler reads the email address that was assessed", () => {
   const FORM_IN_JSON = `{"email":"${JANE}","x":"&email=${SPAM}&y="}`;
   const rows: [name: string, type: string, body: string, admitted: boolean][] = [
     ["JSON as a form", FORM, JSON_AND_FORM, true],
-    ["JSON as a form that also has a member", FORM, `{"email":"${SPAM}"}&email=${JANE}`, true],
+    ["JSON as a form that also has a field", FORM, `{"email":"${SPAM}"}&email=${JANE}`, true],
     ["a form in JSON", JSON_TYPE, FORM_IN_JSON, true],
     ["a form in JSON of another name", "application/ld+json", FORM_IN_JSON, true],
-    ["the member twice, the first is clean", JSON_TYPE, `{"email":"${JANE}","email":"${SPAM}"}`, true],
-    ["the member twice, the last is clean", JSON_TYPE, `{"email":"${SPAM}","email":"${JANE}"}`, true],
+    ["the field twice, the first is clean", JSON_TYPE, `{"email":"${JANE}","email":"${SPAM}"}`, true],
+    ["the field twice, the last is clean", JSON_TYPE, `{"email":"${SPAM}","email":"${JANE}"}`, true],
     ["the field twice", FORM, `email=${JANE}&email=${SPAM}`, false],
     ["the field as a list", FORM, `email[]=${SPAM}&email=${JANE}`, true],
     ["no content type that is accepted", "text/plain", FORM_IN_JSON, false],

@@ -42,7 +42,7 @@ export interface ProtectOptions<R, C extends readonly unknown[] = [], A = unknow
   /** What the visitor does. The default is "sign_up". */
   readonly event?: string;
   /**
-   * Name of the body's member that holds the email address. The default is "email". With null, only the
+   * Name of the body's field that holds the email address. The default is "email". With null, only the
    * address is assessed.
    */
   readonly email?: string | null;
@@ -124,11 +124,11 @@ export function gate<R, C extends readonly unknown[] = [], A = unknown>(
   options: ProtectOptions<R, C, A>,
 ): Gate<R, C, A> {
   refuseUnknown(options, PROTECT_OPTIONS, "of protect()");
-  const { event = "sign_up", email: member = "email", message = MESSAGE, more, onUndecided } = options;
+  const { event = "sign_up", email: field = "email", message = MESSAGE, more, onUndecided } = options;
   const { onDenied, onChallenge, onInvalid } = options;
   if (typeof event !== "string") throw wrong("event", "must be a string, such as sign_up");
-  if (member !== null && typeof member !== "string")
-    throw wrong("email", "must be the name of a member of the body, or null");
+  if (field !== null && typeof field !== "string")
+    throw wrong("email", "must be the name of a field of the body, or null");
   const addressOf = addressFinder(options);
   const warned = new Set<string>();
   let hasJudgedByEmail = false;
@@ -145,7 +145,7 @@ export function gate<R, C extends readonly unknown[] = [], A = unknown>(
     return value === "admit" ? undefined : { refusal, answer: { value } };
   };
   return async (request, facts, body, context) => {
-    const email = member === null ? undefined : emailIn(body, member);
+    const email = field === null ? undefined : emailIn(body, field);
     if (email === null)
       return (await refuseEmail({ error: CHECK_EMAIL }, undefined, context)) ?? refused(422, CHECK_EMAIL);
     const ip = addressOf(request, facts);
@@ -201,10 +201,10 @@ type Optional<T> = { readonly [K in keyof T as undefined extends T[K] ? never : 
   readonly [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
 
-/** Leaves out the members that are undefined. */
-function optional<T extends object>(members: T): Optional<T> {
+/** Leaves out the fields that are undefined. */
+function optional<T extends object>(fields: T): Optional<T> {
   return Object.fromEntries(
-    Object.entries(members).filter(([, value]) => value !== undefined),
+    Object.entries(fields).filter(([, value]) => value !== undefined),
   ) as unknown as Optional<T>;
 }
 
@@ -212,10 +212,10 @@ function optional<T extends object>(members: T): Optional<T> {
  * @returns null for a value that cannot be an email address, such as a list or an object, from which the handler might
  *   still read one
  */
-function emailIn(body: unknown, member: string): string | null {
+function emailIn(body: unknown, field: string): string | null {
   const value =
-    typeof body === "object" && body !== null && Object.hasOwn(body, member)
-      ? (body as Readonly<Record<string, unknown>>)[member]
+    typeof body === "object" && body !== null && Object.hasOwn(body, field)
+      ? (body as Readonly<Record<string, unknown>>)[field]
       : undefined;
   return typeof value === "string" && value !== "" && value.length <= MAX_EMAIL ? value : null;
 }

@@ -11,7 +11,7 @@ import { formatIp, parseIp } from "../ip.ts";
 /** What a test can set an answer for. */
 type Asked = Lookup | "assess";
 
-/** The members of an answer that matter to a test, including evidence and checks. */
+/** The fields of an answer that matter to a test, including evidence and checks. */
 export type OwnAnswer<L extends Asked> = Partial<
   L extends Lookup
     ? Answer<
@@ -32,7 +32,7 @@ const OUTCOME_PATH = /^\/v1\/assess\/([^/]+)\/outcome$/;
 const VERSION = "fake";
 const STRICTNESS: Readonly<Record<Action, number>> = { allow: 0, challenge: 1, deny: 2 };
 
-/** The answers about an ordinary visitor, for the members that a test does not set. */
+/** The answers about an ordinary visitor, for the fields that a test does not set. */
 const PLAIN: Answers = {
   geolocate: {
     city: {},
@@ -65,7 +65,7 @@ export class FakeServer {
   private missing: readonly DataName[] = [];
 
   /**
-   * Sets the answer for a value. A test sets the members that matter. All others have the values of an ordinary
+   * Sets the answer for a value. A test sets the fields that matter. All others have the values of an ordinary
    * visitor. A code stands for that error: "IP_ADDRESS_NOT_FOUND" for an unknown location, "RATE_LIMITED".
    * @param lookup "assess" for decisions about visitors with that address or email address
    */
@@ -154,7 +154,7 @@ export class FakeServer {
     return new Response(JSON.stringify({ id, outcome }), { headers: headersOf("application/json") });
   }
 
-  /** @param wanted members that the request asks for in addition */
+  /** @param wanted fields that the request asks for in addition */
   private find(lookup: Lookup, value: string, wanted: readonly string[]): Row {
     const row = this.own.get(`${lookup} ${normal(value)}`);
     if (row === undefined) throw notSet(lookup);
@@ -168,10 +168,10 @@ export class FakeServer {
       evidence: { evidence: [] },
     };
     const all: Record<string, unknown> = { ...row };
-    for (const [name, members] of Object.entries(more))
-      for (const [member, standard] of Object.entries(members))
-        if (!wanted.includes(name)) delete all[member];
-        else all[member] ??= standard;
+    for (const [name, fields] of Object.entries(more))
+      for (const [field, standard] of Object.entries(fields))
+        if (!wanted.includes(name)) delete all[field];
+        else all[field] ??= standard;
     return all;
   }
 

@@ -57,9 +57,9 @@ describe("an unusable choice is an error, not the default", () => {
   test.each([
     ["not JSON", "{", /feeds\.json is not JSON$/],
     ["of another shape", '{"enabled":"x"}', /cannot be used: enabled/],
-    ["with a member too many", '{"enabled":[],"enable":[]}', /cannot be used: .*"enable"/],
+    ["with a field too many", '{"enabled":[],"enable":[]}', /cannot be used: .*"enable"/],
     [
-      "with an added feed that lacks a member",
+      "with an added feed that lacks a field",
       '{"added":[{"id":"x","format":"networks","claims":"vpn"}]}',
       /cannot be used: feed "x": file or url is required$/,
     ],

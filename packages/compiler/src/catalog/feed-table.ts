@@ -21,13 +21,13 @@ import { MAX_OWN_FEEDS } from "./own-feed.ts";
 
 export class OwnFeedError extends Error {
   override readonly name = "OwnFeedError";
-  /** The invalid row, and the member that makes it invalid. */
+  /** The invalid row, and the field that makes it invalid. */
   readonly row: OwnFeed;
-  readonly member: keyof OwnFeed;
-  constructor(row: OwnFeed, member: keyof OwnFeed, problem: string) {
-    super(`feed "${row.id}": ${member} ${problem}`);
+  readonly field: keyof OwnFeed;
+  constructor(row: OwnFeed, field: keyof OwnFeed, problem: string) {
+    super(`feed "${row.id}": ${field} ${problem}`);
     this.row = row;
-    this.member = member;
+    this.field = field;
   }
 }
 

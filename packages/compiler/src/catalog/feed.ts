@@ -1,4 +1,4 @@
-// feed.ts: the members of a row in the feed table.
+// feed.ts: the fields of a row in the feed table.
 
 import type { DomainSubject, NetworkKind, NetworkLabel, NetworkSubject } from "./claims.ts";
 

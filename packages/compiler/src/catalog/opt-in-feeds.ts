@@ -33,7 +33,7 @@ function maxmindRequest(url: string, { maxmindAccountId, maxmindLicenseKey }: Cr
   return { url, checksumUrl: `${url}.sha256`, headers: { authorization: `Basic ${pair}` } };
 }
 
-/** The members that all MaxMind databases share. */
+/** The fields that all MaxMind databases share. */
 const MAXMIND = {
   format: "mmdb",
   cadenceHours: DAY,
@@ -238,7 +238,7 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     ...ATTACKERS,
     id: "abuseipdb",
     format: "abuseipdb-json",
-    title: "AbuseIPDB: addresses with many reports, and a confidence of 100 %",
+    title: "AbuseIPDB: addresses with many reports, and a confidence of 100%",
     homepage: "https://www.abuseipdb.com/",
     urls: fixed("https://api.abuseipdb.com/api/v2/blacklist?confidenceMinimum=100"),
     request: (url, { abuseipdbKey }) => ({

@@ -18,7 +18,7 @@ const whole = (least: number, most: number) => {
 };
 const ASCII = /^[ -~]+$/;
 
-const members = {
+const fields = {
   id: idText("must be lower-case letters, digits and hyphens, at most 40, such as acme-vpn"),
   format: z.enum(FEED_FORMATS, `must be ${oneOf(FEED_FORMATS)}`),
   claims: z.enum(FEED_CLAIMS, `must be ${oneOf(FEED_CLAIMS)}`),
@@ -48,7 +48,7 @@ const members = {
   max_age_days: whole(1, 3650).optional(),
   title: text(`must be text of at most ${MAX_TEXT} characters`).regex(ASCII, "must be ASCII").optional(),
   licence: text(`must be text of at most ${MAX_TEXT} characters`).regex(ASCII, "must be ASCII").optional(),
-} satisfies { readonly [Member in keyof OwnFeed]-?: z.ZodType<OwnFeed[Member]> };
+} satisfies { readonly [Field in keyof OwnFeed]-?: z.ZodType<OwnFeed[Field]> };
 
 function oneOf(names: readonly string[]): string {
   return `one of ${names.join(", ")}`;
@@ -57,8 +57,8 @@ function oneOf(names: readonly string[]): string {
 /** Returns whether the host is this machine, so that requests to it never cross a network. */
 const isLoopback = ({ hostname }: URL) => ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
 
-/** Yields the problems that the members' own rules do not detect, such as a conflict between two members. */
-function* conflicts(feed: OwnFeed): Generator<readonly [member: keyof OwnFeed, problem: string]> {
+/** Yields the problems that the fields' own rules do not detect, such as a conflict between two fields. */
+function* conflicts(feed: OwnFeed): Generator<readonly [field: keyof OwnFeed, problem: string]> {
   const { file, url, format, claims, path, header, secret, operator, weight, every_hours } = feed;
   if ((file === undefined) === (url === undefined))
     yield ["file", url === undefined ? "or url is required" : "and url cannot be combined"];
@@ -85,10 +85,10 @@ function* conflicts(feed: OwnFeed): Generator<readonly [member: keyof OwnFeed, p
     yield ["url", "must start with https://, because the header is a secret"];
 }
 
-const ownFeed: z.ZodType<OwnFeed, unknown> = z.strictObject(members).check((context) => {
-  for (const [member, message] of conflicts(context.value as OwnFeed)) {
-    const { [member]: input } = context.value;
-    context.issues.push({ code: "custom", path: [member], message, input });
+const ownFeed: z.ZodType<OwnFeed, unknown> = z.strictObject(fields).check((context) => {
+  for (const [field, message] of conflicts(context.value as OwnFeed)) {
+    const { [field]: input } = context.value;
+    context.issues.push({ code: "custom", path: [field], message, input });
   }
 });
 
@@ -108,40 +108,40 @@ export const ownFeeds: z.ZodType<readonly OwnFeed[], unknown> = z
 interface OwnFeedProblem {
   readonly index: number | undefined;
   /** Undefined for a problem with a whole row or list. */
-  readonly member: string | undefined;
+  readonly field: string | undefined;
   /** `feed "acme": weight must be …: it is 9` */
   readonly text: string;
 }
 
-/** Members whose values must not appear in messages, because a URL may contain a token. */
+/** Fields whose values must not appear in messages, because a URL may contain a token. */
 const HIDDEN = ["url", "header", "secret"];
 
 /** @param rows the rows before parsing */
 export function ownFeedProblems(rows: unknown, { issues }: z.ZodError): OwnFeedProblem[] {
   return issues.map((issue) => {
-    const [index, member] = issue.path as [number | undefined, string | undefined];
-    if (index === undefined) return { index, member, text: `feeds ${issue.message}` };
+    const [index, field] = issue.path as [number | undefined, string | undefined];
+    if (index === undefined) return { index, field, text: `feeds ${issue.message}` };
     const row = (rows as readonly unknown[])[index];
     const values = (typeof row === "object" && row !== null ? row : {}) as Readonly<Record<string, unknown>>;
     const name = typeof values.id === "string" ? JSON.stringify(values.id.slice(0, 60)) : `${index + 1}`;
-    return { index, member: memberOf(issue, member), text: `feed ${name}: ${textOf(issue, member, values)}` };
+    return { index, field: fieldOf(issue, field), text: `feed ${name}: ${textOf(issue, field, values)}` };
   });
 }
 
-const memberOf = (issue: z.core.$ZodIssue, member: string | undefined) =>
-  issue.code === "unrecognized_keys" ? issue.keys[0] : member;
+const fieldOf = (issue: z.core.$ZodIssue, field: string | undefined) =>
+  issue.code === "unrecognized_keys" ? issue.keys[0] : field;
 
 function textOf(
   issue: z.core.$ZodIssue,
-  member: string | undefined,
+  field: string | undefined,
   values: Readonly<Record<string, unknown>>,
 ): string {
   if (issue.code === "unrecognized_keys") {
-    const allowed = Object.keys(members).join(", ");
-    return `${issue.keys.join(", ").slice(0, 100)} is not allowed; the allowed members are ${allowed}`;
+    const allowed = Object.keys(fields).join(", ");
+    return `${issue.keys.join(", ").slice(0, 100)} is not allowed; the allowed fields are ${allowed}`;
   }
-  if (member === undefined) return "must be a table";
-  const value = values[member];
-  const shown = HIDDEN.includes(member) ? "" : `: it is ${(JSON.stringify(value) ?? "").slice(0, 100)}`;
-  return `${member} ${issue.message}${value === undefined ? "" : shown}`;
+  if (field === undefined) return "must be a table";
+  const value = values[field];
+  const shown = HIDDEN.includes(field) ? "" : `: it is ${(JSON.stringify(value) ?? "").slice(0, 100)}`;
+  return `${field} ${issue.message}${value === undefined ? "" : shown}`;
 }

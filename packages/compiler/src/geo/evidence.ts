@@ -1,6 +1,6 @@
-// evidence.ts: records the source of a place, which of its members were filled in, and how.
+// evidence.ts: records the source of a place, which of its fields were filled in, and how.
 //
-// Cost: one comparison of members per distinct answer; entries are created once per mask (a few dozen).
+// Cost: one comparison of fields per distinct answer; entries are created once per mask (a few dozen).
 
 import { keysOf } from "@inkling/contract";
 import { SPAN_NONE, SPAN_OF_ANSWER } from "@inkling/engine";
@@ -15,11 +15,11 @@ export interface GeoFeeds {
 }
 
 /**
- * What can be filled in: the member's name in the answer, how it was filled in, and the member of Place or Subdivision.
+ * What can be filled in: the field's name in the answer, how it was filled in, and the field of Place or Subdivision.
  * Each row has one bit in the mask, in this order.
  */
 const FILLED: readonly (readonly [
-  member: string,
+  field: string,
   how: keyof typeof HOW,
   of: keyof Place | keyof Subdivision,
 ])[] = [
@@ -44,7 +44,7 @@ function isFilled(of: (typeof FILLED)[number][2], before: Place, after: Place): 
   return before.subdivisions.some((subdivision, i) => subdivision[of] !== after.subdivisions[i]?.[of]);
 }
 
-/** The ways to fill in members. Each way has one evidence entry. */
+/** The ways to fill in fields. Each way has one evidence entry. */
 export const HOW = {
   registry: { label: "registry", why: "the registry's record of who holds the network" },
   database: {
@@ -60,7 +60,7 @@ export const HOW = {
 /** The feed name in entries that are based on Inkling's own tables. */
 export const OURS = "inkling";
 
-/** Returns, as bits, the members that `after` has and `before` lacks. */
+/** Returns, as bits, the fields that `after` has and `before` lacks. */
 export function filledMask(before: Place, after: Place): number {
   let mask = 0;
   for (let i = 0; i < FILLED.length; i++) if (isFilled(FILLED[i]![2], before, after)) mask |= 1 << i;
@@ -76,7 +76,7 @@ export interface PlaceOrigin {
   readonly trust?: string | undefined;
   /** The feed states a city, but such cities are more often wrong than right. */
   readonly isCityUnknown?: boolean | undefined;
-  /** The database that fills in members that an operator does not state. */
+  /** The database that fills in fields that an operator does not state. */
   readonly database?: string | undefined;
 }
 
@@ -98,12 +98,10 @@ export function geoEntries(mask: number, origin: PlaceOrigin, registry: string |
     entries.push({ feed: origin.feed, ...whatOf(origin), effect: "sets", span: SPAN_OF_ANSWER });
   }
   for (const how of keysOf(HOW)) {
-    const members = FILLED.flatMap(([member, by], i) =>
-      by === how && (mask & (1 << i)) !== 0 ? member : [],
-    );
-    if (members.length === 0) continue;
+    const fields = FILLED.flatMap(([field, by], i) => (by === how && (mask & (1 << i)) !== 0 ? field : []));
+    if (fields.length === 0) continue;
     const feed = { registry, database: origin.database }[how as string] ?? OURS;
-    entries.push({ feed, ...HOW[how], effect: "fills", members, span: SPAN_NONE });
+    entries.push({ feed, ...HOW[how], effect: "fills", fields, span: SPAN_NONE });
   }
   return entries;
 }

@@ -250,10 +250,10 @@ describe("evidence", () => {
     const record = new TextDecoder().decode(segment.evidence(parseIp(address)!));
     return [
       ...record.matchAll(
-        /\{"feed":"([^"]*)","label":"([^"]*)"[^{]*?"effect":"([^"]*)"(?:[^{]*?"members":\[([^\]]*)\])?/g,
+        /\{"feed":"([^"]*)","label":"([^"]*)"[^{]*?"effect":"([^"]*)"(?:[^{]*?"fields":\[([^\]]*)\])?/g,
       ),
-    ].map(([, feed, label, effect, members = ""]) =>
-      `${feed} ${label} ${effect} ${members}`.trim().replaceAll('"', ""),
+    ].map(([, feed, label, effect, fields = ""]) =>
+      `${feed} ${label} ${effect} ${fields}`.trim().replaceAll('"', ""),
     );
   };
   const segment = segmentOf([

@@ -52,12 +52,12 @@ export interface OperatorFeed {
 interface OperatorPlace {
   /** The place as the operator states it. */
   readonly stated: Place;
-  /** The same place, with the members that the database fills in. */
+  /** The same place, with the fields that the database fills in. */
   readonly place: Place;
   readonly feed: OperatorFeed;
   /** How much others confirm what a harvested feed's publisher states. */
   readonly trust?: string | undefined;
-  /** The id of the database's place from which members were filled in, if there was one. */
+  /** The id of the database's place from which fields were filled in, if there was one. */
   readonly from: number | undefined;
 }
 
@@ -198,7 +198,7 @@ export class OperatorPlaces {
   }
 
   /**
-   * Returns a place from the database, with the members on which its radius estimate depends.
+   * Returns a place from the database, with the fields on which its radius estimate depends.
    * @param kind kind of network, or 0 for none
    */
   placeAt(id: number, kind = 0): Place {

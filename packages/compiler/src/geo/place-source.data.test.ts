@@ -46,8 +46,8 @@ describe("MaxMind's test databases", () => {
   }
 });
 
-function known(members: object) {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+function known(fields: object) {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 function canonical(place: Place): string {

@@ -264,12 +264,12 @@ describe("readPlace", () => {
     ["bytes", new Uint8Array(2), { subdivisions: [] }, ["record"]],
     ["a number", 5n, { subdivisions: [] }, ["record"]],
   ];
-  test.each(rows)("%s", (_name, record, place, members = []) => {
+  test.each(rows)("%s", (_name, record, place, fields = []) => {
     const ignored: Ignored = new Map();
     const got = readPlace(record, ignored);
     expect(got).toEqual(place);
     expect(Object.is(got.longitude, -0)).toBe(false);
-    expect([...ignored]).toEqual(members.map((member) => [member, 1]));
+    expect([...ignored]).toEqual(fields.map((field) => [field, 1]));
   });
 
   test("counts each time", () => {
@@ -290,10 +290,10 @@ describe("readCountry", () => {
     [{ country_code: 5 }, undefined, "country_code"],
     ["GB", undefined, "record"],
   ];
-  test.each(rows)("%p -> %p", (record, country, member = "") => {
+  test.each(rows)("%p -> %p", (record, country, field = "") => {
     const ignored: Ignored = new Map();
     expect(readCountry(record, ignored)).toBe(country);
-    expect([...ignored.keys()]).toEqual(member === "" ? [] : [member]);
+    expect([...ignored.keys()]).toEqual(field === "" ? [] : [field]);
   });
 });
 

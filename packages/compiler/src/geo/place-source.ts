@@ -41,7 +41,7 @@ export interface RegisteredCountries extends NetworkWalk {
 /** A database of places or of countries. */
 class PlaceDatabase implements NetworkWalk {
   /**
-   * Counts of the members that were ignored in the records read so far: all country records, or the places that were
+   * Counts of the fields that were ignored in the records read so far: all country records, or the places that were
    * accessed.
    */
   readonly ignored: Ignored;

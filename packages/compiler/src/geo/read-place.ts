@@ -1,7 +1,7 @@
 // read-place.ts: reads one record of a geolocation database as a place, in any publisher's format.
 //
 // Source: dev.maxmind.com/geoip/docs/databases/city-and-country, github.com/sapics/ip-location-db (mmdb format). Cost:
-// 0.2 µs per record (zod takes as long, but refuses a whole record for one wrong member).
+// 0.2 µs per record (zod takes as long, but refuses a whole record for one wrong field).
 //
 // Coordinates 0,0 count as unknown. None of DB-IP's 703,356 records lies in the Gulf of Guinea, and other publishers
 // write 0,0 for "unknown". If only one coordinate is 0, it is kept, because places such as Stratford lie on the prime
@@ -11,7 +11,7 @@ import { CONTINENT_CODES } from "@inkling/contract";
 import type { Place, Subdivision } from "../place/place.ts";
 import { withoutDistrict } from "../place/place-names.ts";
 
-/** Maps each member to the number of times that it had the wrong type or was out of range. */
+/** Maps each field to the number of times that it had the wrong type or was out of range. */
 export type Ignored = Map<string, number>;
 
 /** DB-IP's longest name has 80 characters, so longer text is a sign of damage. */
@@ -27,40 +27,40 @@ const CONTINENTS: ReadonlySet<string> = new Set(CONTINENT_CODES);
 
 /**
  * Reads one record. The record is flat if `country_code` or `city` is a string, and nested otherwise.
- * @param ignored counts the members that are left out; a record that is not a map counts as "record"
+ * @param ignored counts the fields that are left out; a record that is not a map counts as "record"
  */
 export function readPlace(record: unknown, ignored: Ignored = new Map()): Place {
-  const members = Members.read(record, "record", ignored);
-  const { country_code, city } = members.values;
+  const fields = Fields.read(record, "record", ignored);
+  const { country_code, city } = fields.values;
   return typeof country_code === "string" || typeof city === "string"
-    ? readFlat(members)
-    : readNested(members, ignored);
+    ? readFlat(fields)
+    : readNested(fields, ignored);
 }
 
 /** Reads the `country_code` of a flat record: two upper-case letters, not ZZ. */
 export function readCountry(record: unknown, ignored: Ignored = new Map()): string | undefined {
-  return Members.read(record, "record", ignored).country("country_code");
+  return Fields.read(record, "record", ignored).country("country_code");
 }
 
-function readFlat(members: Members): Place {
-  const countryCode = members.country("country_code");
+function readFlat(fields: Fields): Place {
+  const countryCode = fields.country("country_code");
   return {
-    cityName: withoutDistrict(members.text("city"), countryCode),
+    cityName: withoutDistrict(fields.text("city"), countryCode),
     countryCode,
-    postalCode: members.text("postcode"),
-    timeZone: members.text("timezone"),
-    ...members.coordinates(),
-    subdivisions: [members.text("state1"), members.text("state2")].flatMap((name) => subdivision({ name })),
+    postalCode: fields.text("postcode"),
+    timeZone: fields.text("timezone"),
+    ...fields.coordinates(),
+    subdivisions: [fields.text("state1"), fields.text("state2")].flatMap((name) => subdivision({ name })),
   };
 }
 
-function readNested(members: Members, ignored: Ignored): Place {
-  const continent = members.map("continent");
-  const country = readCountryMap(members.map("country"));
-  const registered = readCountryMap(members.map("registered_country"));
-  const location = members.map("location");
+function readNested(fields: Fields, ignored: Ignored): Place {
+  const continent = fields.map("continent");
+  const country = readCountryMap(fields.map("country"));
+  const registered = readCountryMap(fields.map("registered_country"));
+  const location = fields.map("location");
   return {
-    cityName: withoutDistrict(members.map("city").english(), country.code),
+    cityName: withoutDistrict(fields.map("city").english(), country.code),
     continentCode: continent.text("code", (code) => CONTINENTS.has(code)),
     continentName: continent.english(),
     countryCode: country.code,
@@ -68,29 +68,29 @@ function readNested(members: Members, ignored: Ignored): Place {
     accuracyRadius: location.number("accuracy_radius", isRadius),
     timeZone: location.text("time_zone"),
     ...location.coordinates(),
-    postalCode: members.map("postal").text("code"),
+    postalCode: fields.map("postal").text("code"),
     registeredCountryCode: registered.code,
     registeredCountryName: registered.name,
-    subdivisions: readSubdivisions(members, ignored),
+    subdivisions: readSubdivisions(fields, ignored),
   };
 }
 
 const isRadius = (km: number) => Number.isInteger(km) && km > 0 && km <= MAX_RADIUS;
 
 /** Reads the code and English name. A name without a code is kept, but a name whose code is ZZ is dropped. */
-function readCountryMap(country: Members): { code?: string | undefined; name?: string | undefined } {
+function readCountryMap(country: Fields): { code?: string | undefined; name?: string | undefined } {
   if (country.values.iso_code === "ZZ") return {};
   return { code: country.country("iso_code"), name: country.english() };
 }
 
-function readSubdivisions(members: Members, ignored: Ignored): Subdivision[] {
-  const { subdivisions = [] } = members.values;
+function readSubdivisions(fields: Fields, ignored: Ignored): Subdivision[] {
+  const { subdivisions = [] } = fields.values;
   if (!Array.isArray(subdivisions) || subdivisions.length > MAX_SUBDIVISIONS) {
-    members.ignore("subdivisions");
+    fields.ignore("subdivisions");
     return [];
   }
   return subdivisions.flatMap((item) => {
-    const map = Members.read(item, "subdivisions[]", ignored);
+    const map = Fields.read(item, "subdivisions[]", ignored);
     const isoCode = map.text("iso_code", (code) => /^[A-Z0-9]{1,3}$/.test(code));
     return subdivision({ isoCode, name: map.english() });
   });
@@ -104,8 +104,8 @@ function subdivision(read: Subdivision): Subdivision[] {
 type Values = Readonly<Record<string, unknown>>;
 const EMPTY: Values = {};
 
-/** The members of one map in a record. A member that cannot be used is counted and becomes undefined. */
-class Members {
+/** The fields of one map in a record. A field that cannot be used is counted and becomes undefined. */
+class Fields {
   readonly values: Values;
   private readonly path: string;
   private readonly ignored: Ignored;
@@ -117,14 +117,14 @@ class Members {
   }
 
   /** @param path path of the map, for the counts in `ignored`; "record" for the whole record */
-  static read(value: unknown, path: string, ignored: Ignored): Members {
-    if (isMap(value)) return new Members(value, path === "record" ? "" : `${path}.`, ignored);
+  static read(value: unknown, path: string, ignored: Ignored): Fields {
+    if (isMap(value)) return new Fields(value, path === "record" ? "" : `${path}.`, ignored);
     if (value !== undefined) count(ignored, path);
-    return new Members(EMPTY, path, ignored);
+    return new Fields(EMPTY, path, ignored);
   }
 
-  map(name: string): Members {
-    return Members.read(this.values[name], this.path + name, this.ignored);
+  map(name: string): Fields {
+    return Fields.read(this.values[name], this.path + name, this.ignored);
   }
 
   /** Reads non-empty text. In flat records, empty text means "unknown". */
@@ -171,6 +171,6 @@ function isMap(value: unknown): value is Values {
   );
 }
 
-function count(ignored: Ignored, member: string): void {
-  ignored.set(member, (ignored.get(member) ?? 0) + 1);
+function count(ignored: Ignored, field: string): void {
+  ignored.set(field, (ignored.get(field) ?? 0) + 1);
 }

@@ -5,7 +5,7 @@
 // err  MmdbError, which names the section and the byte
 // src  https://maxmind.github.io/MaxMind-DB/ (version 2.0), "Output Data Section". MaxMind's conformance files of 2026
 //      recommend the limits on values and payload
-// cost 0.7 µs for a flat DB-IP record of eight members, 1.4 µs for a nested MaxMind record. Sizes are checked before
+// cost 0.7 µs for a flat DB-IP record of eight fields, 1.4 µs for a nested MaxMind record. Sizes are checked before
 //      anything is allocated. A value counts every time a pointer leads to it, so a small file that is full of pointers
 //      cannot exhaust memory
 

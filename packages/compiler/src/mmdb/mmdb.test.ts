@@ -169,7 +169,7 @@ describe("values", () => {
     expect(value(encode(written))).toEqual(want);
   });
 
-  test("the key __proto__ is a member like any other", () => {
+  test("the key __proto__ is a field like any other", () => {
     const map = value(encode(JSON.parse('{"__proto__": {"x": 1}}'))) as object;
     expect(Object.keys(map)).toEqual(["__proto__"]);
     expect(Object.getPrototypeOf(map)).toBe(Object.prototype);
@@ -295,7 +295,7 @@ describe("metadata", () => {
   const open = (metadata: Record<string, unknown>, parts: Partial<Parts> = {}) =>
     Mmdb.open(assemble({ ...good, ...parts, metadata }));
 
-  test("optional members may be absent, and unknown ones present", () => {
+  test("optional fields may be absent, and unknown ones present", () => {
     const db = open({ languages: undefined, description: undefined, later: { x: 1 }, build_epoch: 0 });
     expect(db.metadata).toEqual({
       nodeCount: 1,
@@ -309,7 +309,7 @@ describe("metadata", () => {
     });
   });
 
-  const members: [name: string, metadata: Record<string, unknown>, message: string][] = [
+  const fields: [name: string, metadata: Record<string, unknown>, message: string][] = [
     ["format 3", { binary_format_major_version: 3 }, "binary_format_major_version: got 3, want 2"],
     ["no format", { binary_format_major_version: undefined }, "binary_format_major_version: got undefined"],
     ["no minor version", { binary_format_minor_version: undefined }, "binary_format_minor_version"],
@@ -340,7 +340,7 @@ describe("metadata", () => {
     ["no build epoch", { build_epoch: undefined }, "build_epoch: got undefined"],
     ["negative build epoch", { build_epoch: -1 }, "build_epoch: got -1"],
   ];
-  test.each(members)("refuses: %s", (_name, metadata, message) => {
+  test.each(fields)("refuses: %s", (_name, metadata, message) => {
     expect(() => open(metadata)).toThrow(MmdbError);
     expect(() => open(metadata)).toThrow(message);
   });

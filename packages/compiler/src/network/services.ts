@@ -10,7 +10,7 @@ import { span4, span6, word } from "../policy/reputation.ts";
 import { type Interval, sweep } from "../policy/sweep.ts";
 
 interface ServiceRule {
-  /** A member of the answer's `services`. */
+  /** A field of the answer's `services`. */
   readonly service?: string;
   /** Many people share each address of the network. */
   readonly shared?: true;

@@ -1,7 +1,7 @@
 // anonymous-ip.ts: reads GeoIP2 Anonymous IP into networks by label.
 //
 // in   the MMDB: records with is_anonymous_vpn, is_public_proxy, is_residential_proxy, is_tor_exit_node,
-//      is_hosting_provider. `is_anonymous` only summarizes the other members
+//      is_hosting_provider. `is_anonymous` only summarizes the other fields
 // out  the networks of each label, in address order; a network may have several labels
 // err  MmdbError if the file is corrupt
 

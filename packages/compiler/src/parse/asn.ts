@@ -103,7 +103,7 @@ export function readAsnMmdb(files: readonly Uint8Array[]): AsnNetworks {
       string,
       unknown
     >;
-    // Number() throws for a map that has a member named `toString`.
+    // Number() throws for a map that has a field named `toString`.
     return systems.add(
       typeof asn === "object" ? Number.NaN : Number(asn),
       typeof name === "string" ? name : "",

@@ -5,7 +5,7 @@
 //      the columns url and flags, too: who stated the line, and what the harvester found wrong with it
 // out  sorted networks, each with the index of its place; if lines repeat a network, the first line counts
 // err  FeedError like every line parser; a line that cannot be read is skipped and counted
-// src  RFC 8805. An empty country asks that the network not be located, so the place has no members. The RFC deprecates
+// src  RFC 8805. An empty country asks that the network not be located, so the place has no fields. The RFC deprecates
 //      the postal code, but many operators state one
 
 import { formatPrefix, type Prefix } from "@inkling/engine";

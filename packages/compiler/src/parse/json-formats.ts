@@ -2,7 +2,7 @@
 // records.
 //
 // src  metrics.torproject.org/onionoo.html: or_addresses are "ip:port" and "[v6]:port". exit_addresses are the
-//      addresses that exit scanners saw in the last 24 hours; the member is absent if there are none
+//      addresses that exit scanners saw in the last 24 hours; the field is absent if there are none
 // note the dates in lists of crawlers and CDNs are ignored, because they state when the list last changed, which may be
 //      years ago
 
@@ -121,7 +121,7 @@ function selectTexts(
 }
 
 /**
- * Maximum number of JSON values in an operator's own feed: enough for a million entries with three members each. These
+ * Maximum number of JSON values in an operator's own feed: enough for a million entries with three fields each. These
  * take up to 800 MB.
  */
 const MAX_OWN_VALUES = 4_000_000;

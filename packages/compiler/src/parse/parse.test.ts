@@ -267,7 +267,7 @@ describe("lists of ranges, of reports and of proxies", () => {
     expect(read("192.0.2.0\t192.0.2.255\t24\n192.0.2.0\t192.0.2.255\t24\n")).toEqual(["192.0.2.0/24"]);
     expect(() => read("192.0.2.0\t2001:db8::\t24\n")).toThrow("is not an address range");
   });
-  test("AbuseIPDB: entries below 100 % confidence are skipped", () => {
+  test("AbuseIPDB: entries below 100% confidence are skipped", () => {
     const body = { data: [{ ipAddress: "192.0.2.7", abuseConfidenceScore: 99 }] };
     const parsed = parseNetworks("abuseipdb-json", bytes(JSON.stringify(body)));
     expect(networks(parsed)).toEqual([]);

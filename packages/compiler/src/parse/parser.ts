@@ -87,7 +87,7 @@ export function parsed<Result>(
 /** A time in seconds since 1970. */
 export const unixTime = z.number().int().positive().max(LAST_SECOND);
 
-/** Matches member names of the formats. Other keys are content, usually domains. */
+/** Matches field names of the formats. Other keys are content, usually domains. */
 const NAME = /^[a-z][a-z0-9_]{0,23}$/i;
 
 /**

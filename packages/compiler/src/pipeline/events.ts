@@ -50,7 +50,7 @@ export const buildRequest = z.object({
   credentials: z.record(z.string(), z.string()).default({}),
 });
 export type BuildRequest = z.infer<typeof buildRequest>;
-/** The request as sent. Members with a default may be left out. */
+/** The request as sent. Fields with a default may be left out. */
 export type BuildOrder = z.input<typeof buildRequest>;
 
 /**

@@ -269,7 +269,7 @@ const BAD: readonly Case[] = [
     outcome: "held: grew by more than the feed's limit",
     bad: (response) => send(response, `${addresses(2, 400).join("\n")}\n`, dated(DAY_2)),
     error:
-      /differs too much from the last good copy: 202 added and 2 removed of 200, at most 40 % are expected/,
+      /differs too much from the last good copy: 202 added and 2 removed of 200, at most 40% are expected/,
   },
   {
     name: "a list that halved",
@@ -705,7 +705,7 @@ describe("copies and releases that an earlier version stored", () => {
     const { copy, held, ...rest } = state();
     const { why, ...stored } = held;
     expect(why).toMatch(
-      /^the release fails its check: is_tor_exit: .* would be flagged, but at most 0\.010 %/,
+      /^the release fails its check: is_tor_exit: .* would be flagged, but at most 0\.010%/,
     );
     writeFileSync(path("state.json"), JSON.stringify({ ...rest, copy: stored }));
     const file = join(dataDir, "releases/held.json");

@@ -8,7 +8,7 @@ import type { Place } from "./place.ts";
 
 type Known = Partial<Place>;
 
-describe("members derived from a source's values", () => {
+describe("fields derived from a source's values", () => {
   const rows: [why: string, known: Known, added: Known][] = [
     [
       "continent and name from the country",

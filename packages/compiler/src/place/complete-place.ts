@@ -1,7 +1,7 @@
-// complete-place.ts: fills in missing members that the other members imply.
+// complete-place.ts: fills in missing fields that the other fields imply.
 //
-// Members that the source states never change, except for former subdivisions. Source: tz-lookup (npm) and
-// data/time-zones.csv for time zones. tz-lookup is coarse near borders: it puts 0.43 % of DB-IP's ranges into another
+// Fields that the source states never change, except for former subdivisions. Source: tz-lookup (npm) and
+// data/time-zones.csv for time zones. tz-lookup is coarse near borders: it puts 0.43% of DB-IP's ranges into another
 // country's zone. So a place in a country with a single zone always gets that zone. In other countries, the result must
 // be one of the country's zones. Cost: 0.6 µs per DB-IP City place, including the time zone.
 

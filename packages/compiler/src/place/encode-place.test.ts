@@ -48,7 +48,7 @@ const EMPTY = {
   subdivisions: [],
 };
 
-describe("partly known: the other members are present and empty", () => {
+describe("partly known: the other fields are present and empty", () => {
   const rows: [why: string, place: Partial<Place>, part: object][] = [
     ["a city", { cityName: "Oslo" }, { city: { name: "Oslo" } }],
     [

@@ -68,7 +68,7 @@ const GERMAN_QUALIFIER =
   /\((?:Allgau|Chiemgau|Elbe|Hessen|Oder|Saale|Schwarzwald|Sieg|Taunus|Unterweser|Wumme)\)$/u;
 
 /**
- * Removes the district that DB-IP writes in brackets after the city: "Seoul (Toegye-ro)". 18.6 % of the routed IPv4
+ * Removes the district that DB-IP writes in brackets after the city: "Seoul (Toegye-ro)". 18.6% of the routed IPv4
  * space has such names.
  * @param name the name in the database
  * @param country ISO 3166-1 code

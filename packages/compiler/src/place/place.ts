@@ -1,4 +1,4 @@
-// place.ts: one place, from any geolocation source. Unknown members are undefined. Coordinates are WGS 84 degrees.
+// place.ts: one place, from any geolocation source. Unknown fields are undefined. Coordinates are WGS 84 degrees.
 
 /**
  * Indicates how reliable a place is: the minimum number of IPv4 addresses that share its coordinates, or "operator" if
@@ -20,7 +20,7 @@ export interface Place {
   /** ISO 3166-1 alpha-2, or XK. ZZ counts as unknown. */
   readonly countryCode?: string | undefined;
   readonly countryName?: string | undefined;
-  /** Radius in whole kilometres, at 67 % confidence. */
+  /** Radius in whole kilometres, at 67% confidence. */
   readonly accuracyRadius?: number | undefined;
   /** How many addresses are at this place. The radius estimate depends on it. */
   readonly density?: Density | undefined;
@@ -69,7 +69,7 @@ const EARTH_RADIUS_KM = 6371.0088;
 const RADIANS = Math.PI / 180;
 
 /**
- * Returns kilometres along the great circle, on a sphere with the Earth's mean radius (IUGG). The error is at most 0.5 % of
+ * Returns kilometres along the great circle, on a sphere with the Earth's mean radius (IUGG). The error is at most 0.5% of
  * the distance on the ellipsoid.
  */
 export function distanceKm(a: Coordinates, b: Coordinates): number {

@@ -29,8 +29,8 @@ export interface EvidenceText {
   readonly effect: Effect;
   /** The flags that the entry sets or removes, or would set or remove if the rule in `why` did not apply. */
   readonly flags?: readonly string[];
-  /** The members that the entry filled in, as paths in the answer. */
-  readonly members?: readonly string[];
+  /** The fields that the entry filled in, as paths in the answer. */
+  readonly fields?: readonly string[];
   /** The entry's weight, if it took part in a vote. */
   readonly weight?: number;
   /** The VPN, in ASCII. */

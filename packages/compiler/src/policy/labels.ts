@@ -67,13 +67,13 @@ interface FlagBound {
  * most double these figures.
  */
 export const FLAG_BOUNDS: Readonly<Record<Flag, FlagBound>> = {
-  // widest: Spamhaus lists a /12. A /10 would flag 0.11 % of public IPv4 with one line.
-  // largest: 0.40 %, or 14,876,114 addresses, nearly all from Spamhaus. No copy of Spamhaus' IPv6 list was available.
+  // widest: Spamhaus lists a /12. A /10 would flag 0.11% of public IPv4 with one line.
+  // largest: 0.40%, or 14,876,114 addresses, nearly all from Spamhaus. No copy of Spamhaus' IPv6 list was available.
   is_abuser: { widest: { v4: 11, v6: 19 }, largest: { v4: 0.02, v6: 2 ** 47 } },
-  // widest: X4BNet lists a /16 and a /29. largest: 0.082 %, or 3,038,503 addresses; 2.6e12 /64s, the size of 605 /32s.
+  // widest: X4BNet lists a /16 and a /29. largest: 0.082%, or 3,038,503 addresses; 2.6e12 /64s, the size of 605 /32s.
   // The limit is 32,768 /32s.
   is_proxy: { widest: { v4: 12, v6: 20 }, largest: { v4: 0.02, v6: 2 ** 47 } },
-  // widest: Inkling's list has a /25 and a /59. largest: 0.00004 %, or 1,622 addresses; 41 /64s. The limit is one /32.
+  // widest: Inkling's list has a /25 and a /59. largest: 0.00004%, or 1,622 addresses; 41 /64s. The limit is one /32.
   is_tor_exit: { widest: { v4: 24, v6: 48 }, largest: { v4: 0.0001, v6: 2 ** 32 } },
 };
 

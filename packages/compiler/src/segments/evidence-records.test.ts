@@ -34,7 +34,7 @@ const NOTE: EvidenceText = {
   feed: "inkling",
   label: "derived",
   effect: "fills",
-  members: ["a.b"],
+  fields: ["a.b"],
   span: SPAN_NONE,
 };
 
@@ -67,7 +67,7 @@ describe("evidence records as JSON", () => {
       '{"is_proxy":true,"evidence":[' +
         '{"feed":"tor","label":"tor_exit","effect":"sets","flags":["is_tor_exit"],"network":"192.0.2.0/32","fetched_at":"then"},' +
         '{"feed":"relay","label":"relay","effect":"removes","flags":["is_proxy"],"network":"192.0.2.0/24"},' +
-        '{"feed":"inkling","label":"derived","effect":"fills","members":["a.b"]},' +
+        '{"feed":"inkling","label":"derived","effect":"fills","fields":["a.b"]},' +
         '{"feed":"cloud","label":"hosting","effect":"label","network":"192.0.2.0/16"}]}',
     );
   });

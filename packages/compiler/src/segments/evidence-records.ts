@@ -65,8 +65,8 @@ export class EvidenceWriter {
 
 /** Returns an entry's JSON up to its network or domain. */
 function entryText({ span: _, ...entry }: EvidenceText): string {
-  const { feed, label, effect, flags, members, weight, provider, first_seen, why } = entry;
-  const ordered = { feed, label, effect, flags, members, weight, provider, first_seen, why };
+  const { feed, label, effect, flags, fields, weight, provider, first_seen, why } = entry;
+  const ordered = { feed, label, effect, flags, fields, weight, provider, first_seen, why };
   const text = JSON.stringify(ordered).slice(0, -1);
   if (text.length > MAX_ENTRY_TEXT) throw new RangeError(`evidence: an entry of ${text.length} characters`);
   if (/[^ -~]/.test(text)) throw new RangeError(`evidence: not ASCII: ${text}`);

@@ -14,7 +14,7 @@ import type { EvidenceWriter } from "./evidence-records.ts";
 export interface AnswerSteps {
   /** Ids of the source feeds, for the evidence. */
   readonly feeds: GeoFeeds;
-  /** Fills in missing members. */
+  /** Fills in missing fields. */
   readonly complete: (place: Place) => Place;
   /** Returns the answer's JSON, or "" if nothing is known. */
   readonly encode: (place: Place) => string;
@@ -24,7 +24,7 @@ export interface AnswerSteps {
 
 interface Described extends PlaceOrigin {
   readonly stated: Place;
-  /** Only if the database, or the middle of an area, fills in members. */
+  /** Only if the database, or the middle of an area, fills in fields. */
   readonly place?: Place;
 }
 

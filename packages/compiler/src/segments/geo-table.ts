@@ -109,7 +109,7 @@ function answerRanges(
  */
 const ADDRESSES_OF_A_V6_RANGE = 1024;
 
-/** Share of the answers that are stored undivided. 95 % of addresses have one of these answers. */
+/** Share of the answers that are stored undivided. 95% of addresses have one of these answers. */
 const WHOLE_SHARE = 1 / 6;
 
 /**

@@ -97,7 +97,7 @@ test("evidence: the feed of the number, of each service, and the rule of the kin
     feed: "asn",
     label: "autonomous_system",
     effect: "fills",
-    members: ["network.asn", "network.organization"],
+    fields: ["network.asn", "network.organization"],
   };
   expect(evidenceOf("128.32.0.1")).toEqual([
     { ...system, network: "128.32.0.0/16" },
@@ -105,7 +105,7 @@ test("evidence: the feed of the number, of each service, and the rule of the kin
       feed: "inkling",
       label: "education",
       effect: "fills",
-      members: ["network.kind"],
+      fields: ["network.kind"],
       why: 'the rule for names with "universit*"',
     },
   ]);
@@ -115,14 +115,14 @@ test("evidence: the feed of the number, of each service, and the rule of the kin
       feed: "fronts",
       label: "cdn",
       effect: "fills",
-      members: ["network.kind", "network.services"],
+      fields: ["network.kind", "network.services"],
       network: "2606:4700::/32",
     },
     {
       feed: "relays",
       label: "relay",
       effect: "fills",
-      members: ["network.shared", "network.services"],
+      fields: ["network.shared", "network.services"],
       network: "2606:4700:100::/48",
     },
   ]);

@@ -135,14 +135,14 @@ class Facts {
     published: readonly Published[],
   ): EvidenceText[] {
     const { feed } = this;
-    const members = this.systems[system - 1]?.organization
+    const fields = this.systems[system - 1]?.organization
       ? ["network.asn", "network.organization"]
       : ["network.asn"];
     const isStated = published.some(({ label }) => SERVICE_RULES[label]?.kind !== undefined);
     return [
       ...(system === 0
         ? []
-        : [{ feed, label: "autonomous_system", effect: "fills", members, span: SPAN_OF_ANSWER } as const]),
+        : [{ feed, label: "autonomous_system", effect: "fills", fields, span: SPAN_OF_ANSWER } as const]),
       ...published.map((one): EvidenceText => {
         const { service, shared, kind } = SERVICE_RULES[one.label]!;
         const filled = [
@@ -155,7 +155,7 @@ class Facts {
           feed: one.feed,
           label: one.label,
           effect: "fills",
-          members: filled.flatMap((name) => (name ? [`network.${name}`] : [])),
+          fields: filled.flatMap((name) => (name ? [`network.${name}`] : [])),
           span: one.bits,
         };
       }),
@@ -177,7 +177,7 @@ class Facts {
 function kindEntries({ kind, rule, stated }: KindVerdict): EvidenceText[] {
   const effectOf = (of: NetworkKind) =>
     of === kind || (of === "isp" && kind === "mobile")
-      ? ({ effect: "fills", members: ["network.kind"] } as const)
+      ? ({ effect: "fills", fields: ["network.kind"] } as const)
       : ({ effect: "label" } as const);
   return [
     ...stated.map(

@@ -156,7 +156,7 @@ export function requireLikeness(feed: Feed, next: Comparable, last: Comparable):
   if (Math.max(added, removed) <= most) return;
   throw new FeedError(
     `differs too much from the last good copy: ${added} added and ${removed} removed of ${last.entries}, ` +
-      `at most ${Math.round(feed.change * 100)} % are expected`,
+      `at most ${Math.round(feed.change * 100)}% are expected`,
   );
 }
 
@@ -167,7 +167,7 @@ export function requireLikeness(feed: Feed, next: Comparable, last: Comparable):
 const FREE_SPACE: Space = { v4: 2 ** 16, v6: 2 ** 32 };
 
 /**
- * Compares address space, because the number of entries says little: in one case, 29.9 % more entries covered 37 times
+ * Compares address space, because the number of entries says little: in one case, 29.9% more entries covered 37 times
  * as many addresses.
  * @throws FeedError if the networks cover more or less of either address space than the feed's row expects
  */

@@ -187,7 +187,7 @@ function claimsOf(feed: Feed, label: NetworkLabel, groups: readonly NetworkGroup
   }));
 }
 
-/** Returns the members that every claim copies from its feed's row. */
+/** Returns the fields that every claim copies from its feed's row. */
 const claimed = ({ id, lineage = [], weight, operator, provider }: Feed) => ({
   feed: id,
   lineage,

@@ -40,10 +40,10 @@ const domains = (disposable: number): Known => ({
 
 const MILLION = 1_000_000;
 const rows: readonly [name: string, next: Known, before: Known | undefined, held: boolean][] = [
-  ["the first release, at 2 %", release("is_proxy", { v4: 0.02 * PUBLIC_4 }), undefined, false],
+  ["the first release, at 2%", release("is_proxy", { v4: 0.02 * PUBLIC_4 }), undefined, false],
   ["the first release, above it", release("is_proxy", { v4: 0.02 * PUBLIC_4 + 1 }), undefined, true],
-  ["abusers above 2 %", release("is_abuser", { v4: 0.021 * PUBLIC_4 }), undefined, true],
-  ["exits at 0.01 %", release("is_tor_exit", { v4: 0.0001 * PUBLIC_4 - 1 }), undefined, false],
+  ["abusers above 2%", release("is_abuser", { v4: 0.021 * PUBLIC_4 }), undefined, true],
+  ["exits at 0.01%", release("is_tor_exit", { v4: 0.0001 * PUBLIC_4 - 1 }), undefined, false],
   ["exits above it", release("is_tor_exit", { v4: 0.0001 * PUBLIC_4 + 1 }), undefined, true],
   ["32,768 IPv6 networks of /32", release("is_proxy", { v6: 2 ** 47 }), undefined, false],
   ["more than that", release("is_proxy", { v6: 2 ** 48 }), undefined, true],
@@ -78,13 +78,13 @@ const rows: readonly [name: string, next: Known, before: Known | undefined, held
     false,
   ],
   [
-    "above 2 %, from a list that the operator accepts",
+    "above 2%, from a list that the operator accepts",
     release("is_proxy", { v4: 0.021 * PUBLIC_4 }, [list("accepted", 1)]),
     undefined,
     false,
   ],
   [
-    "above 2 %, as in the release before",
+    "above 2%, as in the release before",
     release("is_proxy", { v4: 0.021 * PUBLIC_4 }),
     release("is_proxy", { v4: 0.021 * PUBLIC_4 }),
     false,
@@ -102,7 +102,7 @@ const rows: readonly [name: string, next: Known, before: Known | undefined, held
     false,
   ],
   [
-    "5 % of what guards protect",
+    "5% of what guards protect",
     release("is_proxy", { guarded: 10 * MILLION, overruled: 500_000 }),
     undefined,
     false,
@@ -160,8 +160,8 @@ test("the reason names what would be flagged and the lists that grew most", () =
   const before = release("is_proxy", { v4: 10 * MILLION }, [list("a", 3 * MILLION), list("b", 7 * MILLION)]);
   const next = release("is_proxy", { v4: 30 * MILLION }, [list("a", 23 * MILLION), list("b", 7 * MILLION)]);
   expect(reasons(next, before)).toEqual([
-    "reputation is_proxy: 0.81 % of public IPv4 would be flagged, up from 0.27 % of public IPv4 " +
-      "(a covers 0.62 % of public IPv4, up from 0.081 % of public IPv4)",
+    "reputation is_proxy: 0.81% of public IPv4 would be flagged, up from 0.27% of public IPv4 " +
+      "(a covers 0.62% of public IPv4, up from 0.081% of public IPv4)",
   ]);
 });
 
@@ -170,7 +170,7 @@ test("the reason names what is lost and the lists that lost most", () => {
   const before = release("is_proxy", { v4: 10 * MILLION }, [{ ...list("a", 9), entries: 9 }, list("b", 1)]);
   const next = release("is_proxy", { v4: MILLION }, [list("a", 1), lost]);
   expect(reasons(next, before)).toEqual([
-    "reputation is_proxy: only 0.027 % of public IPv4 would be flagged, down from 0.27 % of public IPv4 " +
+    "reputation is_proxy: only 0.027% of public IPv4 would be flagged, down from 0.27% of public IPv4 " +
       "(a has 1 entries, down from 9; b is missing)",
   ]);
   expect(reasons(domains(1), domains(1_000))).toEqual([

@@ -30,12 +30,12 @@ function largest(flag: Flag, family: keyof Space): number {
   const { v4, v6 } = FLAG_BOUNDS[flag].largest;
   return family === "v4" ? v4 * PUBLIC_4 : v6;
 }
-/** Maximum growth from one release to the next. Copies of most default feeds may change by 30 to 50 %. */
+/** Maximum growth from one release to the next. Copies of most default feeds may change by 30 to 50%. */
 const MAX_GROWTH = 1.5;
-/** Growth that needs no explanation: 0.05 % of public IPv4, or 256 IPv6 networks of /32. */
+/** Growth that needs no explanation: 0.05% of public IPv4, or 256 IPv6 networks of /32. */
 const FREE_GROWTH: Space = { v4: 1_850_000, v6: 2 ** 40 };
 /**
- * Maximum share of the guarded addresses that lists may name. The share has been 0.5 % for is_proxy and 0.007 % for
+ * Maximum share of the guarded addresses that lists may name. The share has been 0.5% for is_proxy and 0.007% for
  * is_abuser.
  */
 const MAX_OVERRULED = 0.05;
@@ -200,7 +200,7 @@ const both = ({ v4, v6 }: Space) =>
   [...(v4 > 0 || v6 === 0 ? [amount(v4, "v4")] : []), ...(v6 > 0 ? [amount(v6, "v6")] : [])].join(" and ");
 
 const name = (family: keyof Space) => (family === "v4" ? "IPv4" : "IPv6");
-const percent = (share: number) => `${(100 * share).toPrecision(2)} %`;
+const percent = (share: number) => `${(100 * share).toPrecision(2)}%`;
 
 function amount(space: number, family: keyof Space): string {
   if (family === "v4") return `${percent(space / PUBLIC_4)} of public IPv4`;

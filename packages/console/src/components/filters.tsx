@@ -56,9 +56,9 @@ interface FilterBarProps<R extends Route> {
   readonly texts: FieldTexts<R>;
 }
 
-/** Shows a filter for each member of a list's input. */
+/** Shows a filter for each field of a list's input. */
 export function FilterBar<R extends Route>({ route, of, texts }: FilterBarProps<R>) {
-  const filters = Object.entries(schemaOf(route).members).map(([name, { enum: values }]) => {
+  const filters = Object.entries(schemaOf(route).fields).map(([name, { enum: values }]) => {
     const { label = labelOf(name), note, placeholder, options } = texts[name as keyof typeof texts] ?? {};
     const choices = options ?? values?.map((value) => [value, value] as const);
     return name === "since"

@@ -58,7 +58,7 @@ export function LocationMap({ latitude, longitude, radius }: LocationMapProps) {
   const range = [Math.min(1, halfHeight / WIDEST), Math.max(1, halfHeight / NARROWEST)] as const;
   const path = geoPath(projection).digits(1);
   const circle = geoCircle().center([longitude, latitude]).radius(reach)();
-  const text = `${latitude}, ${longitude}${radius === undefined ? "" : `, within ${formatCount(radius)} km with 67 % confidence`}`;
+  const text = `${latitude}, ${longitude}${radius === undefined ? "" : `, within ${formatCount(radius)} km with 67% confidence`}`;
   return (
     <figure class="map">
       <ZoomMap

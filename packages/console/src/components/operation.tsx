@@ -28,12 +28,12 @@ declare const FORM_SCHEMAS: FormSchemas;
 export type Route = keyof Api;
 export type Input<R extends Route> = Api[R]["input"];
 export type Output<R extends Route> = Api[R]["output"];
-type Member = FormSchemas[string]["members"][string];
+type FieldSchema = FormSchemas[string]["fields"][string];
 
-/** The role that an operation needs, and the members of its input that are not in the path. */
+/** The role that an operation needs, and the fields of its input that are not in the path. */
 export const schemaOf = (route: Route) => FORM_SCHEMAS[route]!;
 
-/** What a page shows instead of a member's name and description. */
+/** What a page shows instead of a field's name and description. */
 export interface FieldText {
   readonly label?: string;
   readonly note?: string;
@@ -47,24 +47,24 @@ export type FieldTexts<R extends Route> = { readonly [Name in keyof Input<R>]?: 
 
 const isTime = (name: string) => /_(at|until)$/.test(name);
 
-/** Returns a member's name in words: "created_at" is "Created". */
+/** Returns a field's name in words: "created_at" is "Created". */
 export function labelOf(name: string): string {
   const text = name.replace(/_(at|until|seconds)$/, "").replaceAll("_", " ");
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
-interface MemberFieldProps {
+interface SchemaFieldProps {
   readonly name: string;
-  readonly member: Member;
+  readonly schema: FieldSchema;
   readonly text: FieldText;
   readonly initial: unknown;
   readonly problem: string | undefined;
 }
 
-function MemberField({ name, member, text, initial = member.default, problem }: MemberFieldProps) {
-  const { type, items, required, maxLength, minimum, maximum, description } = member;
+function SchemaField({ name, schema, text, initial = schema.default, problem }: SchemaFieldProps) {
+  const { type, items, required, maxLength, minimum, maximum, description } = schema;
   const { label = labelOf(name), note = isTime(name) ? undefined : description, placeholder, isDay } = text;
-  const choices = text.options ?? (member.enum ?? items?.enum)?.map((value) => [value, value] as const);
+  const choices = text.options ?? (schema.enum ?? items?.enum)?.map((value) => [value, value] as const);
   const field = { label, note, problem };
   if (type === "boolean" && !choices)
     return (
@@ -135,8 +135,8 @@ function MemberField({ name, member, text, initial = member.default, problem }: 
   );
 }
 
-/** Reads a field's value. Undefined leaves the member out; null unsets what was set before. */
-function readField(name: string, { type, items }: Member, values: FormData, initial: unknown): unknown {
+/** Reads a field's value. Undefined leaves the field out; null unsets what was set before. */
+function readField(name: string, { type, items }: FieldSchema, values: FormData, initial: unknown): unknown {
   const given = textOf(values, name);
   if (type === "boolean") return given === "true" || given === "on";
   if (items?.enum) return values.getAll(name);
@@ -159,7 +159,7 @@ export interface OperationFormProps<R extends Route> {
   readonly action: string;
   /** Members without a field. */
   readonly input?: Partial<Input<R>>;
-  /** The current values of members with a field. */
+  /** The current values of fields with a control. */
   readonly initial?: object;
   readonly fields?: FieldTexts<R>;
   readonly class?: string;
@@ -171,18 +171,18 @@ export interface OperationFormProps<R extends Route> {
   readonly failed?: (error: unknown) => unknown;
 }
 
-/** A form with a field for each member of an operation's input. Shows the server's problems beside their fields. */
+/** A form with a control for each field of an operation's input. Shows the server's problems beside them. */
 export function OperationForm<R extends Route>(props: OperationFormProps<R>) {
   const { route, input = {}, initial = {}, fields = {}, message, done, failed, ...form } = props;
-  const { role, members } = schemaOf(route);
+  const { role, fields: inputs } = schemaOf(route);
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({});
-  const shown = Object.entries(members).filter(([name]) => !(name in input));
+  const shown = Object.entries(inputs).filter(([name]) => !(name in input));
   const current = initial as Readonly<Record<string, unknown>>;
   const texts = fields as Readonly<Record<string, FieldText>>;
   const submit = async (values: FormData, element: HTMLFormElement) => {
     setProblems({});
     const given = shown.map(
-      ([name, member]) => [name, readField(name, member, values, current[name])] as const,
+      ([name, schema]) => [name, readField(name, schema, values, current[name])] as const,
     );
     const body = Object.fromEntries(given.filter(([, value]) => value !== undefined));
     const output = await call(route, { ...body, ...input } as Input<R>).catch((error: unknown) => {
@@ -197,11 +197,11 @@ export function OperationForm<R extends Route>(props: OperationFormProps<R>) {
   };
   return (
     <Form {...form} needs={role} submit={submit}>
-      {shown.map(([name, member]) => (
-        <MemberField
+      {shown.map(([name, schema]) => (
+        <SchemaField
           key={name}
           name={name}
-          member={member}
+          schema={schema}
           text={texts[name] ?? {}}
           initial={current[name]}
           problem={problems[name]}

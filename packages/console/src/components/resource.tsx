@@ -31,7 +31,7 @@ interface RowsProps<R extends Route, Row> {
   readonly rowKey: (row: Row) => string;
   readonly caption: string;
   readonly empty: string;
-  /** Names of members, or columns. */
+  /** Names of fields, or columns. */
   readonly columns: readonly ((keyof Row & string) | Column<Row>)[];
   /** Buttons for a row. */
   readonly actions?: (row: Row, reload: () => void) => ComponentChildren;
@@ -49,7 +49,7 @@ interface ListProps<R extends Route, New extends Route, Row> extends RowsProps<R
   readonly changes?: number;
   /** Called when the user has changed something here. */
   readonly onChange?: () => void;
-  /** If given, there is a filter for each member of the input: the filters in the address, and their texts. */
+  /** If given, there is a filter for each field of the input: the filters in the address, and their texts. */
   readonly filters?: readonly [rest: string, texts: FieldTexts<R>];
   readonly create?: NewProps<New>;
 }
@@ -116,7 +116,7 @@ interface LoadedRowsProps<R extends Route, Row> extends RowsProps<R, Row> {
 function Rows<R extends Route, Row>(props: LoadedRowsProps<R, Row>) {
   const { route, rowKey, caption, empty, bulk, query, hasSearch, version, reload, first = 1_000 } = props;
   const [wanted, setWanted] = useState(first);
-  const hasPages = "cursor" in schemaOf(route).members;
+  const hasPages = "cursor" in schemaOf(route).fields;
   const read = async (signal: AbortSignal) => {
     const limit = Math.min(wanted, PAGE);
     const items: Row[] = [];
@@ -208,7 +208,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   sandbox: "warn",
 };
 
-/** A member's value. Null means that something never happened, or that there is none. */
+/** A field's value. Null means that something never happened, or that there is none. */
 export function Value({ name, of }: { name: string; of: unknown }) {
   const isTime = /_(at|until)$/.test(name);
   if (of === null) return <>{isTime ? "never" : "none"}</>;

@@ -23,10 +23,10 @@ const MAX_COUNTRIES = 10;
 
 type Moment = Pick<TrafficPoint, "lookups" | "batch_lookups">;
 type CountsOf = "statuses" | "lookups" | "flags_raised";
-const seriesOf = (member: CountsOf, id: string, name = id, color?: number) => ({
+const seriesOf = (field: CountsOf, id: string, name = id, color?: number) => ({
   name,
   ...(color !== undefined && { color }),
-  of: (point: TrafficPoint) => point[member][id] ?? 0,
+  of: (point: TrafficPoint) => point[field][id] ?? 0,
 });
 /** Colours: green, blue, orange, red. */
 const STATUS_COLORS = { "2xx": 2, "3xx": 0, "4xx": 1, "5xx": 3 } as const;

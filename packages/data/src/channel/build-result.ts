@@ -14,7 +14,7 @@ const SHORTEST_CADENCE_MS = 3_600_000;
 
 const time = z.iso.datetime();
 const buildResult = z.object({
-  /** A statement has no such member, so neither text passes for the other. */
+  /** A statement has no such field, so neither text passes for the other. */
   type: z.literal("build"),
   channel: z.string(),
   /** When the build ended. */

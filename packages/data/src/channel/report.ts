@@ -14,7 +14,7 @@ export const channelReport = z.object({
   channel: z.string(),
   /** When the channel was last read and found valid; null if that has not happened yet. */
   followed_at: time.nullable(),
-  /** The last version that was taken completely. The next two members are from its statement. */
+  /** The last version that was taken completely. The next two fields are from its statement. */
   version: z.number().int().nullable(),
   release: z.string().nullable(),
   expires_at: time.nullable(),

@@ -140,7 +140,7 @@ function parseIpv4(bytes: Uint8Array, start: number, end: number): number {
 }
 
 /**
- * Does the same as {@link parseIpv4}, but for a string. Copying the string to bytes first would take 50 % longer
+ * Does the same as {@link parseIpv4}, but for a string. Copying the string to bytes first would take 50% longer
  * (bench/README.md).
  */
 function parseIpv4Text(text: string): number {
@@ -176,7 +176,7 @@ for (let value = 0; value < 16; value++) {
 
 /**
  * The groups of the address that is being parsed. All calls share this array, because parsing is synchronous.
- * Collecting the groups in the words of `into` would take 10 ns longer for "2a02:1:2::3", which is 5 % of the lookup
+ * Collecting the groups in the words of `into` would take 10 ns longer for "2a02:1:2::3", which is 5% of the lookup
  * time.
  */
 const groups = new Uint16Array(8);
@@ -225,7 +225,7 @@ function parseIpv6(bytes: Uint8Array, start: number, end: number, into: IpAddres
   return storeGroups(count, gap, into);
 }
 
-/** Does the same as {@link parseIpv6}, but for a string. Copying the string to bytes first would take 50 % longer. */
+/** Does the same as {@link parseIpv6}, but for a string. Copying the string to bytes first would take 50% longer. */
 function parseIpv6Text(text: string, into: IpAddress): boolean {
   const { length } = text;
   if (length < 2 || length > MAX_IP_TEXT) return false;

@@ -121,7 +121,7 @@ function readsAny({ reads }: Condition, { fields }: FactSchema, data: readonly D
 interface ExampleResult {
   readonly name: string;
   readonly passed: boolean;
-  /** What the example expects. A member is undefined if the example does not specify it. */
+  /** What the example expects. A field is undefined if the example does not specify it. */
   readonly expected: Pick<Example, "action" | "rules">;
   readonly action: Action;
   /** The names of all matching rules, live rules first. */

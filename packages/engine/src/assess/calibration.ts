@@ -1,7 +1,7 @@
 // calibration.ts: how often each reason was right, judged by outcomes, and the weights that these outcomes suggest.
 //
 // The score treats reasons as independent causes of fraud (a "noisy or"), so the suggested weights are the most likely
-// parameters of that model. A reason's own share of fraud would be wrong: if two reasons always apply together and 60 %
+// parameters of that model. A reason's own share of fraud would be wrong: if two reasons always apply together and 60%
 // of their visitors are fraud, two weights of 0.6 give a score of 0.84. Source: Pearl, Probabilistic Reasoning in
 // Intelligent Systems (1988), 4.3.2; the parameters are found by expectation maximization. Cost: 40 ms for 850 sets
 // of reasons; neither time nor memory grows with the number of decisions.

@@ -174,10 +174,10 @@ test("random conditions give what cel-js's own evaluator gives", () => {
       fc.pre(source.length <= 1_024);
       const nested: Record<string, unknown> = {};
       for (const { name, type } of schema.fields) {
-        const [head, member] = name.split(".") as [string, string?];
+        const [head, field] = name.split(".") as [string, string?];
         const value = (given as Readonly<Record<string, FactValue>>)[name] ?? ZEROES[type];
-        if (member === undefined) nested[head] = value;
-        else nested[head] = { ...(nested[head] as object | undefined), [member]: value };
+        if (field === undefined) nested[head] = value;
+        else nested[head] = { ...(nested[head] as object | undefined), [field]: value };
       }
       const expected = environment.evaluate(source, nested);
       assert.equal(compileCondition(source, schema).matches(factsOf(given)), expected);

@@ -395,7 +395,7 @@ function unknownFunction(name: string, at: number): ConditionError {
 }
 
 const OPERATORS: Readonly<Record<string, string>> = {
-  ".": "a member of a value that is not a fact",
+  ".": "a field of a value that is not a fact",
   ".?": "`.?`",
   "[]": "an index",
   "[?]": "an index",

@@ -47,7 +47,7 @@ export interface ReplayExample {
   readonly rule_after: string | null;
 }
 
-/** A share of labelled decisions with its 95 % interval. */
+/** A share of labelled decisions with its 95% interval. */
 export interface Share {
   readonly count: number;
   readonly of: number;
@@ -113,7 +113,7 @@ export interface ReplayReport {
 }
 
 const MAX_EXAMPLES = 10;
-/** 95 % of the standard normal distribution lies within ±Z. */
+/** 95% of the standard normal distribution lies within ±Z. */
 const Z = 1.959_964;
 
 /** Returns the share `count / of` with its Wilson interval; null if `of` is 0. */

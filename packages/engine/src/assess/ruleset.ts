@@ -250,7 +250,7 @@ function mistakesOf(issue: z.core.$ZodIssue, places: Places): Mistake[] {
   }));
 }
 
-/** Defaults that replace the invalid or missing members of a rule or an example. */
+/** Defaults that replace the invalid or missing fields of a rule or an example. */
 const STAND_INS = {
   // biome-ignore lint/suspicious/noThenProperty: `then` is a key of the file format; nobody awaits a rule
   rule: { when: "true", then: "allow", mode: "off" },
@@ -372,7 +372,7 @@ function factsOf(
       value !== null &&
       !Array.isArray(value)
     ) {
-      for (const [member, inner] of Object.entries(value)) read(`${name}.${member}`, inner, depth + 1);
+      for (const [field, inner] of Object.entries(value)) read(`${name}.${field}`, inner, depth + 1);
     } else fail(unknownFact(name, schema));
   };
   for (const [name, value] of Object.entries(given)) read(name, value, 1);

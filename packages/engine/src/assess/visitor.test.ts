@@ -130,11 +130,11 @@ describe("what callers send", () => {
     ],
     [
       JSON.parse('{"event":"login","ip":"a","facts":{"__proto__":{"plan":1}}}'),
-      [/^the body: unknown member "__proto__"$/],
+      [/^the body: unknown field "__proto__"$/],
     ],
     [
       JSON.parse('{"event":"login","ip":"a","previous":{"__proto__":1}}'),
-      [/^the body: unknown member "__proto__"$/],
+      [/^the body: unknown field "__proto__"$/],
     ],
     [
       { event: "login", ip: "a", facts: { plan: Array.from({ length: 7_000 }, () => 1) } },
@@ -147,7 +147,7 @@ describe("what callers send", () => {
     [{ event: "login", ip: "a", facts: { pln: "free" } }, [/no fact "pln"; did you mean "plan"\?$/]],
     [
       { event: "login", ip: "a", ...Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`a${i}`, 1])) },
-      Array.from({ length: 10 }, () => /^unknown member "a\d"$/),
+      Array.from({ length: 10 }, () => /^unknown field "a\d"$/),
     ],
     [
       {
@@ -158,7 +158,7 @@ describe("what callers send", () => {
       Array.from({ length: 10 }, () => /^facts\.f\d: must be a string/),
     ],
     [{ event: "login" }, [/^the body: ip or email is required/]],
-    [{ event: "login", ip: "a", emial: "b" }, [/^unknown member "emial", did you mean "email"\?$/]],
+    [{ event: "login", ip: "a", emial: "b" }, [/^unknown field "emial", did you mean "email"\?$/]],
     [
       { event: "login", ip: "a", previous: { latitude: 91, longitude: 0, at: "now" } },
       [/^previous.latitude: must be a number from -90 to 90$/, /^previous.at: must be a time/],

@@ -42,7 +42,7 @@ import {
 
 const MAX_FACTS = 32;
 const MAX_FACT_TEXT = 256;
-/** Maximum number of values in a visitor: 32 facts, each with the longest list, and the other members. */
+/** Maximum number of values in a visitor: 32 facts, each with the longest list, and the other fields. */
 const MAX_VALUES = MAX_FACTS * (MAX_LIST + 1) + 20;
 /** Maximum number of mistakes to report. */
 const MAX_MISTAKES = 10;
@@ -100,16 +100,16 @@ const INPUT = z
   )
   .refine(({ ip, email }) => ip !== undefined || email !== undefined, {
     error: "ip or email is required",
-    when: ({ value }) => typeof value === "object" && value !== null && !Array.isArray(value), // also if other members are wrong
+    when: ({ value }) => typeof value === "object" && value !== null && !Array.isArray(value), // also if other fields are wrong
   });
 
-/** Checks that the contract's `VisitorInput` describes the same members. */
+/** Checks that the contract's `VisitorInput` describes the same fields. */
 type Described<T extends VisitorInput> = T;
 export type DecisionInput = Described<z.output<typeof INPUT>>;
 
 /**
  * Checks what a caller sent.
- * @param schema the schema of the active ruleset, which declares the members of `facts`
+ * @param schema the schema of the active ruleset, which declares the fields of `facts`
  * @returns the input, or one line for each of the first MAX_MISTAKES mistakes in it
  */
 export function readDecisionInput(value: unknown, schema: FactSchema): DecisionInput | readonly string[] {
@@ -120,7 +120,7 @@ export function readDecisionInput(value: unknown, schema: FactSchema): DecisionI
   if (!parsed.success) {
     const { issues } = parsed.error;
     const known = new z.ZodError(issues.filter(({ code }) => code !== "unrecognized_keys"));
-    return [...unknownMembers(issues), ...issueLines(known, "the body", undefined, 2)].slice(0, MAX_MISTAKES);
+    return [...unknownFields(issues), ...issueLines(known, "the body", undefined, 2)].slice(0, MAX_MISTAKES);
   }
   const { facts = {} } = parsed.data;
   const wrong = Object.entries(facts).flatMap(([name, sent]) => {
@@ -142,18 +142,18 @@ function hasTooManyFacts(value: unknown): boolean {
 
 /** Names that are safe to repeat to the caller. Any other name may be a misplaced address or key. */
 const PLAIN_NAME = /^[A-Za-z_][\w-]{0,31}$/;
-const quoted = (name: string) => (PLAIN_NAME.test(name) ? `"${name}"` : "with an odd name");
+const quoted = (name: string) => (PLAIN_NAME.test(name) ? `"${name}"` : "with an invalid name");
 
 const meant = (name: string) => `did you mean "${name}"?`;
 
-function unknownMembers(issues: readonly z.core.$ZodIssue[]): string[] {
+function unknownFields(issues: readonly z.core.$ZodIssue[]): string[] {
   return issues.flatMap((issue) => {
     if (issue.code !== "unrecognized_keys") return [];
     const inPrevious = issue.path[0] === "previous";
-    const members = Object.keys(inPrevious ? PREVIOUS.shape : INPUT.shape);
+    const fields = Object.keys(inPrevious ? PREVIOUS.shape : INPUT.shape);
     return issue.keys.slice(0, MAX_MISTAKES).map((key) => {
-      const near = nearest(key.slice(0, 64), members);
-      return `${inPrevious ? "previous: " : ""}unknown member ${quoted(key)}${near === undefined ? "" : `, ${meant(near)}`}`;
+      const near = nearest(key.slice(0, 64), fields);
+      return `${inPrevious ? "previous: " : ""}unknown field ${quoted(key)}${near === undefined ? "" : `, ${meant(near)}`}`;
     });
   });
 }
@@ -185,7 +185,7 @@ export interface VisitorAnswers {
 }
 
 /**
- * The answers to a visitor's lookups, with their evidence. `reputation` has the members of `include=network`. An answer
+ * The answers to a visitor's lookups, with their evidence. `reputation` has the fields of `include=network`. An answer
  * is absent if there is none.
  */
 export type ExplainedAnswers = Pick<DecisionAnswer, "ip" | "email">;

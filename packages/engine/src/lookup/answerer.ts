@@ -1,7 +1,7 @@
 // answerer.ts: looks up one IP address or email address. It finds the release's answer, applies overrides, and then
 // adds what the caller opted in to.
 //
-// Cost: no allocation for an address without overrides and included members, except the view of a rare answer.
+// Cost: no allocation for an address without overrides and included fields, except the view of a rare answer.
 //
 // A thread needs only one Answerer, because calls are synchronous.
 
@@ -26,10 +26,10 @@ export interface AnswerSource {
   readonly allowMissing: boolean;
 }
 
-/** An answer that overrides, a check or included members may have changed. */
+/** An answer that overrides, a check or included fields may have changed. */
 export class ComposedAnswer {
   readonly body: Uint8Array;
-  /** The answer after overrides, but before checks and included members. */
+  /** The answer after overrides, but before checks and included fields. */
   readonly plain: Uint8Array;
   /** Undefined if no override applies. */
   readonly overridden: Overridden | undefined;

@@ -1,5 +1,5 @@
-// opt-ins.ts: appends the members that a caller opted in to: the address with its prefix, the network that contains it,
-// and the evidence, which is always the last member.
+// opt-ins.ts: appends the fields that a caller opted in to: the address with its prefix, the network that contains it,
+// and the evidence, which is always the last field.
 //
 // Source: docs/api.md, docs/evidence.md, docs/email.md ("Labels"). Cost: each opt-in copies the answer. Over HTTP, a
 // lookup with evidence takes 1.2 to 1.4 times the CPU time of a plain lookup (bench/README.md, Evidence).
@@ -47,7 +47,7 @@ export function evidenceTails(
   };
 }
 
-/** Optional members of an answer about an address, as bits of a set. */
+/** Optional fields of an answer about an address, as bits of a set. */
 export const INCLUDE = { evidence: 1, network: 4, subject: 8 } as const;
 
 /** A thread needs only one object, because calls are synchronous, and results share no memory with the object. */
@@ -114,7 +114,7 @@ export class OptIns {
         );
       const record = release.email?.evidenceFrom(host, registrableStart);
       if (record !== undefined) {
-        body.addRecord(record, release.evidence.email, (span) => domainMember(host, span));
+        body.addRecord(record, release.evidence.email, (span) => domainField(host, span));
       }
       for (const entry of labelEntries(text, host, record)) body.add(entry);
     }
@@ -157,7 +157,7 @@ function parentOf(host: string, labels: number): string | undefined {
   return host.slice(at + 1);
 }
 
-function domainMember(host: string, labels: number): string {
+function domainField(host: string, labels: number): string {
   const domain = parentOf(host, labels);
   return domain === undefined ? "" : `,"domain":"${domain}"`;
 }
@@ -214,7 +214,7 @@ function appendNetwork(
   return append(answer, `,"network":{"prefix":"${prefix}",`, facts.subarray(1), "}");
 }
 
-/** @param answer a JSON object with at least one member; its closing brace is dropped */
+/** @param answer a JSON object with at least one field; its closing brace is dropped */
 function append(answer: Uint8Array, ...pieces: (string | Uint8Array)[]): Uint8Array {
   const parts = pieces.map((piece) => (typeof piece === "string" ? ascii(piece) : piece));
   const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, answer.length - 1));

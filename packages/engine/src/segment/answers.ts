@@ -22,7 +22,7 @@ export interface RecordSections {
   readonly templates?: SectionName;
 }
 
-/** Number of records whose views are kept, about 100 bytes each. With DB-IP's data, they cover 89 % of IPv4. */
+/** Number of records whose views are kept, about 100 bytes each. With DB-IP's data, they cover 89% of IPv4. */
 export const KEPT_RECORDS = 32768;
 
 /** The section of templates begins with the number of whole records (uint32). The templates follow. */

@@ -1,6 +1,6 @@
 // evidence.ts: reads the evidence records of a segment, and appends evidence to answers.
 //
-// in   a record of the section `evidence`, the tail of each feed, and the members for the record's spans
+// in   a record of the section `evidence`, the tail of each feed, and the fields for the record's spans
 // out  {…the plain answer…,"evidence":[…]}, and "evidence_truncated":true if entries did not fit
 // err  opening and verifying: SegmentError. labelsIn: SyntaxError if the record is damaged. Nothing else throws,
 //      whatever the bytes
@@ -222,7 +222,7 @@ export class EvidenceBody {
   /**
    * Adds the entries of a record.
    * @param tails for each feed, the text that closes its entries: `,"fetched_at":"…"}` or `}`
-   * @param subjectOf returns the member for a span, with its comma: `,"network":"192.0.2.0/24"`; "" for none
+   * @param subjectOf returns the field for a span, with its comma: `,"network":"192.0.2.0/24"`; "" for none
    */
   addRecord(record: Uint8Array, tails: readonly Uint8Array[], subjectOf: (span: number) => string): void {
     let known = this.known.get(record);
@@ -246,7 +246,7 @@ export class EvidenceBody {
 
   /**
    * Appends the collected entries to an answer.
-   * @param plain a JSON object with at least one member
+   * @param plain a JSON object with at least one field
    */
   appendTo(plain: Uint8Array): Uint8Array {
     const foot = this.isTruncated ? FOOT_TRUNCATED : FOOT;

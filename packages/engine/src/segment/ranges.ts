@@ -4,9 +4,9 @@
 // out  a number below 2^30; 0 means that nothing is known. The prefix length of the largest network around an address
 //      in which all addresses have the same value
 // err  open and verify: SegmentError; a lookup never throws and always ends, whatever the bytes
-// cost one read for the top 16 bits, then one node for each further 8 bits. With DB-IP's networks, 31 % of random IPv4
-//      addresses need no node and 66 % need one. IPv6 lookups start after 32 bits (PrefixIndex): 8 % need one node,
-//      71 % need two, and 18 % need more (bench/README.md, Layouts)
+// cost one read for the top 16 bits, then one node for each further 8 bits. With DB-IP's networks, 31% of random IPv4
+//      addresses need no node and 66% need one. IPv6 lookups start after 32 bits (PrefixIndex): 8% need one node,
+//      71% need two, and 18% need more (bench/README.md, Layouts)
 // note Array reads use `!`. In a damaged file, a read past the end returns undefined, and every comparison with
 //      undefined is false.
 

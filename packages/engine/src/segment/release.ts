@@ -3,7 +3,7 @@
 //
 // in   the JSON in releases/<time>-<id>.json
 // out  a Release
-// err  a zod error that lists every invalid member
+// err  a zod error that lists every invalid field
 //
 // The id is derived only from content: segments and feeds, not times. A build reuses a segment of the previous release
 // if its inputs have not changed, so the same inputs give the same id. An email segment that is built elsewhere from
@@ -150,7 +150,7 @@ export const feedsReport = z.object({
   /** The newest release; absent if no build has published one. */
   release: z.string().optional(),
   feeds: z.array(feedReport),
-  /** The latest build, if it failed. All other members then describe the state before the failure. */
+  /** The latest build, if it failed. All other fields then describe the state before the failure. */
   failed: failedBuild.optional(),
 });
 export type FeedsReport = z.infer<typeof feedsReport>;
@@ -172,7 +172,7 @@ export function feedsNow(manifest: Release, report: FeedsReport | undefined): re
  * Returns the text that a release's id is derived from. The id is the first {@link RELEASE_ID_DIGITS} hex digits of the
  * text's SHA-256. The text contains everything that determines answers, but no times and no sources of copies. So a
  * publisher that is unreachable for an hour does not cause a new release. The text covers the network segment only
- * indirectly, through the code and the feeds. Versions without network segments drop that member from a manifest, and
+ * indirectly, through the code and the feeds. Versions without network segments drop that field from a manifest, and
  * still compute the same id.
  */
 export function releaseContent({

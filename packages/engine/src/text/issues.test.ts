@@ -8,7 +8,7 @@ const rows: [string, string, RegExp | undefined][] = [
   ["one more", `[${"1,".repeat(99)}1]`, /more than 100 values/],
   ["many in lists of lists", `[${"[1,1,1],".repeat(30)}1]`, /more than 100 values/],
   ["deeper than a stack", `${"[".repeat(20_000)}${"]".repeat(20_000)}`, /more than 100 values/],
-  ["__proto__", '{"a":{"__proto__":{}}}', /unknown member "__proto__"/],
+  ["__proto__", '{"a":{"__proto__":{}}}', /unknown field "__proto__"/],
   ["__proto__ as a value", '{"a":"__proto__"}', undefined],
 ];
 for (const [name, json, message] of rows) {

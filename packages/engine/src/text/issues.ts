@@ -7,10 +7,10 @@ const MAX_LINES = 20;
 
 /**
  * Returns one line for each problem, without duplicates, and at most MAX_LINES.
- * @param root name of the whole input, for problems that do not concern a particular member
- * @param input the checked input, which shows whether a member is missing or invalid; undefined if the schema's
+ * @param root name of the whole input, for problems that do not concern a particular field
+ * @param input the checked input, which shows whether a field is missing or invalid; undefined if the schema's
  *   messages already tell
- * @param depth number of path members to show, for inputs where all elements of a list get the same message
+ * @param depth number of path fields to show, for inputs where all elements of a list get the same message
  */
 export function issueLines(
   error: z.ZodError,
@@ -22,7 +22,7 @@ export function issueLines(
     if (issue.code === "unrecognized_keys" && message.startsWith("Unrecognized"))
       return issue.keys
         .slice(0, MAX_LINES)
-        .map((key) => `unknown member \`${[...path, key].join(".").slice(0, 60)}\``);
+        .map((key) => `unknown field \`${[...path, key].join(".").slice(0, 60)}\``);
     if (path.length > 0 && isMissing(input, path))
       return `\`${path.join(".")}\` is required${message.startsWith("must ") ? ` and ${message}` : ""}`;
     const place = path.slice(0, depth).join(".");
@@ -31,7 +31,7 @@ export function issueLines(
   return [...new Set(lines)].slice(0, MAX_LINES);
 }
 
-/** Returns whether the last member of this path is missing from its object. */
+/** Returns whether the last field of this path is missing from its object. */
 function isMissing(input: unknown, path: readonly PropertyKey[]): boolean {
   let inner = input;
   for (const key of path) {
@@ -54,7 +54,7 @@ export function whyUncheckable(document: unknown, most: number): string | undefi
     const value = waiting.pop();
     seen++;
     if (typeof value === "object" && value !== null) {
-      if (Object.hasOwn(value, "__proto__")) return 'unknown member "__proto__"';
+      if (Object.hasOwn(value, "__proto__")) return 'unknown field "__proto__"';
       const inner: unknown[] = Array.isArray(value) ? value : Object.values(value);
       if (seen + waiting.length + inner.length > most) return `more than ${most} values`;
       waiting.push(...inner);

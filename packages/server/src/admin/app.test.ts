@@ -212,7 +212,7 @@ describe("refusals", () => {
     ["no body", "BODY_INVALID", "POST", "overrides"],
     ["no JSON", "BODY_INVALID", "POST", "overrides", "{"],
     ["JSON of another shape", "BODY_INVALID", "POST", "overrides", [OFF]],
-    ["a misspelt member", "BODY_INVALID", "POST", "overrides", { ...OFF, vedrict: true }],
+    ["a misspelt field", "BODY_INVALID", "POST", "overrides", { ...OFF, vedrict: true }],
     ["a body of 17 KB", "CONTENT_TOO_LARGE", "POST", "overrides", { ...OFF, note: "x".repeat(17_000) }],
     ["a wide network", "OVERRIDE_TOO_WIDE", "POST", "overrides", { ...OFF, value: "81.0.0.0/8" }],
     ["the opposite", "OVERRIDE_CONTRADICTS", "POST", "overrides", { ...OFF, verdict: true }],
@@ -258,7 +258,7 @@ describe("refusals", () => {
 
   test("random bodies are refused or accepted, and never a 500", async () => {
     const statuses = new Map<number, number>();
-    const member = fc.oneof(
+    const field = fc.oneof(
       fc.constantFrom<unknown>(
         "81.2.69.142",
         "gmail.com",
@@ -300,7 +300,7 @@ describe("refusals", () => {
     });
     const body = fc.oneof(
       { weight: 3, arbitrary: likely },
-      { weight: 1, arbitrary: fc.dictionary(fc.constantFrom(...keys), member) },
+      { weight: 1, arbitrary: fc.dictionary(fc.constantFrom(...keys), field) },
       { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 3 }) },
       {
         weight: 2,

@@ -261,7 +261,7 @@ describe("refusals", () => {
     ["no name", "BODY_INVALID", "POST", "keys", {}],
     ["no JSON", "BODY_INVALID", "POST", "keys", "{"],
     ["a list", "BODY_INVALID", "POST", "keys", []],
-    ["an unknown member", "BODY_INVALID", "POST", "keys", { ...WANTED, expiresAt: "2027-01-01" }],
+    ["an unknown field", "BODY_INVALID", "POST", "keys", { ...WANTED, expiresAt: "2027-01-01" }],
     ["a time that is over", "BODY_INVALID", "POST", "keys", { ...WANTED, expires_at: "2020-01-01" }],
     ["no scope", "BODY_INVALID", "POST", "keys", { ...WANTED, scopes: [] }],
     ["a network with bits after it", "BODY_INVALID", "POST", "keys", { ...WANTED, networks: ["10.0.0.1/8"] }],

@@ -3,7 +3,7 @@
 import { ADMIN_PATH, ADMIN_TAGS, keysOf } from "@inkling/contract";
 import {
   type AnyOperation,
-  membersOf,
+  fieldsOf,
   type OperationContext,
   RESOURCES,
   type Resource,
@@ -56,12 +56,12 @@ const splitRoute = (route: AnyOperation["route"]) =>
 function handlerOf(id: string, operation: AnyOperation): AdminHandler {
   const { route, status, output: answer, refreshes } = operation;
   const [method, path] = splitRoute(route);
-  const members = Object.fromEntries(membersOf(operation));
+  const fields = Object.fromEntries(fieldsOf(operation));
   const isInQuery = method === "GET" || method === "DELETE";
-  const hasBody = !isInQuery && Object.keys(members).length > 0;
+  const hasBody = !isInQuery && Object.keys(fields).length > 0;
   return {
-    ...(isInQuery && { query: members }),
-    ...(hasBody && { body: z.strictObject(members).meta({ id: bodyName(id) }) }),
+    ...(isInQuery && { query: fields }),
+    ...(hasBody && { body: z.strictObject(fields).meta({ id: bodyName(id) }) }),
     answer,
     run: async (context, call) => {
       const { query, body, id } = call;

@@ -32,7 +32,7 @@ import { App } from "./app.ts";
 const PLACE =
   '{"city":{"name":"Boxford"},"continent":{},"country":{},"location":{},"postal":{},"registered_country":{},"subdivisions":[]}';
 const THEN = "2026-05-31T00:00:00Z";
-/** The members of a segment's evidence, without network or domain. */
+/** The fields of a segment's evidence, without network or domain. */
 const ENTRY = { feed: "a", label: "vpn", effect: "sets" };
 const ABUSER = JSON.stringify({ ...NO_FLAGS, is_abuser: true });
 

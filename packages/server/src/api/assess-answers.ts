@@ -29,7 +29,7 @@ const TOO_LARGE = problem(
 const LINE_TOO_LONG = problem("BODY_INVALID", "This line is longer than 64 KiB.");
 const CRASHED = problem("INTERNAL");
 
-const ID = new RegExp(DECISION.members.id.pattern);
+const ID = new RegExp(DECISION.fields.id.pattern);
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
 const KEY_INVALID = problem("IDEMPOTENCY_KEY_INVALID");
 const KEY_OF_STREAM = problem(
@@ -130,7 +130,7 @@ function store({ decisions, settings }: AssessServer, decided: Decided, question
 
 /**
  * Returns the decision that was made for the first request with this name.
- * The members that `include` adds are not stored, so they come from a new lookup.
+ * The fields that `include` adds are not stored, so they come from a new lookup.
  */
 async function answerOnce(
   { decisions }: AssessServer,

@@ -223,13 +223,13 @@ describe("what is refused, and not charged", () => {
     ["no event", { ip: TOR }, 400, "BODY_INVALID", /^event: is required\.$/],
     ["nobody", { event: "login" }, 400, "BODY_INVALID", /ip or email is required/],
     [
-      "a misspelt member",
+      "a misspelt field",
       { event: "x", ip: TOR, emial: "" },
       400,
       "BODY_INVALID",
       /"emial", did you mean "email"\?$/,
     ],
-    ["an address as a name", { event: "x", ip: TOR, "a@b.de": 1 }, 400, "BODY_INVALID", /with an odd name/],
+    ["an address as a name", { event: "x", ip: TOR, "a@b.de": 1 }, 400, "BODY_INVALID", /with an invalid name/],
     [
       "an undeclared fact",
       { event: "x", ip: TOR, facts: { a: 1 } },
@@ -408,9 +408,9 @@ describe("the sandbox", () => {
   ];
   test.each(rows)("%s", async (_, visitor, want) => {
     const { ask } = setUp({ mode: "test", text: SHADOW.replace("shadow", "live") });
-    const { detail, ...members } = want as { detail?: RegExp };
+    const { detail, ...fields } = want as { detail?: RegExp };
     const answer = await ask({ event: "sign_up", ...visitor });
-    expect(answer).toMatchObject(members);
+    expect(answer).toMatchObject(fields);
     if (detail !== undefined) expect((answer as unknown as { detail: string }).detail).toMatch(detail);
     if ("action" in want) expect(answer).toMatchObject({ ruleset: 0, id: "asm_0000000000000000" });
   });

@@ -52,8 +52,8 @@ function answerAddress(exchange: Exchange, api: ApiContext, service: Service, ro
   responses.setDataState(exchange, "geolocate", headers);
   const location: GeolocateAnswer = JSON.parse(decoder.decode(bodyOf(answer)));
   const isCity = service === "city";
-  const members = isCity ? geoip2City(location) : geoip2Country(location);
-  const document = { ...members, traits: geoip2Traits(location, isCity) };
+  const fields = isCity ? geoip2City(location) : geoip2Country(location);
+  const document = { ...fields, traits: geoip2Traits(location, isCity) };
   return new Response(JSON.stringify(document), { headers });
 }
 

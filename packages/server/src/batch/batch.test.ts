@@ -325,7 +325,7 @@ const REFUSALS: readonly Refusal[] = [
     400,
     "PARAMETER_INVALID",
   ],
-  ["a member of all objects", {}, GEO, one, { "Content-Type": "constructor" }, 415, "CONTENT_TYPE_INVALID"],
+  ["a field of all objects", {}, GEO, one, { "Content-Type": "constructor" }, 415, "CONTENT_TYPE_INVALID"],
   ["their prototype", {}, REP, one, { "Content-Type": "__proto__" }, 415, "CONTENT_TYPE_INVALID"],
   ["two codings", {}, GEO, one, { "Content-Encoding": "gzip, gzip" }, 415, "CONTENT_TYPE_INVALID"],
   ["a deep list", {}, GEO, `{"values":${"[".repeat(MAX_JSON_BYTES - 20)}`, {}, 400, "BATCH_INVALID"],
@@ -536,7 +536,7 @@ describe("a batch as a whole", () => {
 });
 
 describe("gzip", () => {
-  test("both ways, members in a row", async () => {
+  test("both ways, fields in a row", async () => {
     const { post, stream } = setUp();
     const list = repeated(1_000, KNOWN);
     const zipped = gzipSync(JSON.stringify({ values: list }));
@@ -544,8 +544,8 @@ describe("gzip", () => {
     expect(response.headers.get("content-encoding")).toBe("gzip");
     const { answers } = JSON.parse(gunzipSync(await response.bytes()).toString());
     expect(answers).toHaveLength(1_000);
-    const members = Buffer.concat([gzipSync(`${ndjson(list)}\n`), gzipSync(ndjson(list))]);
-    const streamed = await stream(GEO, members, { ...gzip, "Accept-Encoding": "gzip" });
+    const fields = Buffer.concat([gzipSync(`${ndjson(list)}\n`), gzipSync(ndjson(list))]);
+    const streamed = await stream(GEO, fields, { ...gzip, "Accept-Encoding": "gzip" });
     expect(streamed.headers.get("content-encoding")).toBe("gzip");
     const pieces: Buffer[] = [];
     for await (const piece of streamed.body!) pieces.push(Buffer.from(piece));
@@ -578,7 +578,7 @@ describe("gzip", () => {
     ["followed by a zero", (whole: Buffer) => Buffer.concat([whole, Buffer.alloc(1)])],
     ["followed by half a header", (whole: Buffer) => Buffer.concat([whole, whole.subarray(0, 5)])],
     [
-      "followed by a member that is damaged",
+      "followed by a field that is damaged",
       (whole: Buffer) => Buffer.concat([whole, whole.subarray(0, 10), Buffer.alloc(99, 255)]),
     ],
   ])("in a stream that is %s: every line before is answered, then one problem", async (_, change) => {
@@ -592,7 +592,7 @@ describe("gzip", () => {
     }
   });
 
-  test("members however they are cut into pieces, with all that a header may have", async () => {
+  test("fields however they are cut into pieces, with all that a header may have", async () => {
     const plain = gzipSync(`${ndjson([KNOWN, KNOWN])}\n`);
     const full = Buffer.concat([
       Buffer.from([0x1f, 0x8b, 8, 2 + 4 + 8 + 16, 0, 0, 0, 0, 0, 3, 2, 0, 7, 7]), // two extra bytes
@@ -614,7 +614,7 @@ describe("gzip", () => {
     }
   });
 
-  test("as many members as their size allows: empty ones end the body", async () => {
+  test("as many fields as their size allows: empty ones end the body", async () => {
     const { stream } = setUp();
     const one = gzipSync(`${ndjson([KNOWN])}\n`);
     const many = await linesOf(await stream(GEO, Buffer.concat(repeated(1_000, gzipSync(""))), gzip));

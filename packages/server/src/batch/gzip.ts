@@ -4,7 +4,7 @@
 // So this module inflates each member separately. Even an empty member of 20 bytes takes 30 µs to inflate, so the
 // number of members is limited. Cost: inflating 1 MB of lines takes 1.5 ms of CPU time, compared with 1.3 ms for
 // DecompressionStream. Memory: one piece. Compressing 1 GB of answers to 65 MB at level 3 takes one second on a zlib
-// thread. Level 1 is not faster for this data. Level 6 takes twice as long for 5 % less output.
+// thread. Level 1 is not faster for this data. Level 6 takes twice as long for 5% less output.
 
 import { constants, crc32, createGzip, createInflateRaw, gzipSync } from "node:zlib";
 

@@ -19,7 +19,7 @@ import type { KeyId } from "@inkling/store/keys/key";
 import type { MxFinding } from "../mx/check.ts";
 import type { MxCounts } from "../mx/counts.ts";
 
-/** The members of an answer that the check may change. All others remain unchanged. */
+/** The fields of an answer that the check may change. All others remain unchanged. */
 interface EmailAnswer {
   readonly valid: boolean;
   readonly disposable: boolean;

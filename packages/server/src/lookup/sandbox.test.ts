@@ -77,14 +77,14 @@ describe("sandbox evidence", () => {
   );
 
   test.each(SANDBOX_ADDRESSES.map((row) => [row.v4, row] as const))(
-    "the network of %s: each known member is filled once",
+    "the network of %s: each known field is filled once",
     (_, { v4, v6 }) => {
       for (const text of [v4, v6]) {
         const include = INCLUDE.evidence | INCLUDE.network;
         const { network, evidence } = bodyOrCode(sandboxAddress("reputation", address(text), include));
         const plain = bodyOrCode(sandboxAddress("reputation", address(text), INCLUDE.evidence));
         expect(evidence.slice(0, plain.evidence.length)).toEqual(plain.evidence);
-        const filled = evidence.slice(plain.evidence.length).flatMap((entry: Entry) => entry.members ?? []);
+        const filled = evidence.slice(plain.evidence.length).flatMap((entry: Entry) => entry.fields ?? []);
         const { asn, kind, shared } = network;
         const known = [asn && "asn", asn && "organization", kind !== "unknown" && "kind"];
         if (shared) known.push("shared", "services");
@@ -138,7 +138,7 @@ interface Entry {
   readonly label: string;
   readonly effect: string;
   readonly flags?: readonly string[];
-  readonly members?: readonly string[];
+  readonly fields?: readonly string[];
 }
 
 describe("sandbox email", () => {

@@ -49,12 +49,12 @@ const SOURCE: StatusSource = {
   keyring: { state: { loaded: true, keys: 1, checkedAt: 0, failures: 1, lastError: SECRET } },
 };
 
-/** Lists the names of the document's members, with types instead of values. */
-const membersOf = (value: unknown): unknown =>
+/** Lists the names of the document's fields, with types instead of values. */
+const fieldsOf = (value: unknown): unknown =>
   Array.isArray(value)
-    ? value.map(membersOf)
+    ? value.map(fieldsOf)
     : value !== null && typeof value === "object"
-      ? Object.entries(value).map(([name, inner]) => [name, membersOf(inner)])
+      ? Object.entries(value).map(([name, inner]) => [name, fieldsOf(inner)])
       : typeof value;
 
 describe("what any key may read", () => {
@@ -65,8 +65,8 @@ describe("what any key may read", () => {
     expect(JSON.stringify(shown)).not.toMatch(/intranet|html|srv/);
   });
 
-  test("has the members of the document for operators, in the same order", () => {
-    expect(membersOf(shown)).toEqual(membersOf(statusDocument(SOURCE, 0)));
+  test("has the fields of the document for operators, in the same order", () => {
+    expect(fieldsOf(shown)).toEqual(fieldsOf(statusDocument(SOURCE, 0)));
   });
 
   test("has feeds and segments only on request", () => {

@@ -77,7 +77,7 @@ function databaseWarnings(
   } else if (error instanceof StoreError) {
     const state = error.code === "UNREACHABLE" ? "is unreachable" : "cannot be used";
     found.push(
-      `the database ${state}, but the last known keys and overrides still apply; \`inkling doctor\` names the reason`,
+      `the database ${state}, but the last known keys and overrides still apply; run \`inkling doctor\` to see why`,
     );
   } else if (isReadOnly) {
     found.push(

@@ -41,7 +41,7 @@ describe("log", () => {
     expect(rest).toBe("");
   });
 
-  test("a refused request has its code, and docs/monitoring.md lists every member of a line", () => {
+  test("a refused request has its code, and docs/monitoring.md lists every field of a line", () => {
     const { log, lines } = setUp("access");
     log.access({ ...ACCESS, status: 401, code: "KEY_INVALID", values: 3, traceId: "t1" });
     log.flush();

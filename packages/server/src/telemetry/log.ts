@@ -51,7 +51,7 @@ export class Log {
 
   access(line: AccessLine): void {
     const time = this.time();
-    // Nothing needs escaping, because Inkling created or checked every member. The method is one of a fixed list.
+    // Nothing needs escaping, because Inkling created or checked every field. The method is one of a fixed list.
     this.pending += `{"time":"${time}","level":"access","method":"${line.method}","route":"${line.route}","status":${line.status}${line.code === undefined ? "" : `,"code":"${line.code}"`},"ms":${millis(line.ms)}${line.keyId === undefined ? "" : `,"key":"${line.keyId}"`}${line.values === undefined ? "" : `,"values":${line.values}`},"request_id":"${line.requestId}"${line.traceId === undefined ? "" : `,"trace_id":"${line.traceId}"`}}\n`;
     if (this.pending.length >= FLUSH_CHARACTERS) this.flush();
     else this.timer ??= setTimeout(() => this.flush(), FLUSH_MS);

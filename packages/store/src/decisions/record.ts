@@ -26,7 +26,7 @@ export interface TraceColumns {
 
 /**
  * A decision as database columns. Workers use the same form to hand decisions to the primary. JSON columns have the
- * shape of the answer's members.
+ * shape of the answer's fields.
  */
 export interface DecisionRow extends TraceColumns {
   readonly id: string;
@@ -80,7 +80,7 @@ interface DecisionJson {
   readonly outcome_note: string | null;
 }
 
-/** About how much memory a row takes in addition to the members that callers and rulesets can make large. */
+/** About how much memory a row takes in addition to the fields that callers and rulesets can make large. */
 const ROW_BYTES = 600;
 
 /** Identifies a request that must be decided only once. */
@@ -126,7 +126,7 @@ export function decisionJson(row: StoredRow): DecisionJson {
   };
 }
 
-/** Extracts the members of a decision that a replay reads. */
+/** Extracts the fields of a decision that a replay reads. */
 export function pastDecision(row: StoredRow): PastDecision {
   const { id, ref, action, rule, outcome } = row;
   const [degraded, facts] = [JSON.parse(row.degraded), JSON.parse(row.facts)];
@@ -147,7 +147,7 @@ export function rowBytes({ facts, reasons, shadow, event, ref }: DecisionRow): n
   return ROW_BYTES + facts.length + reasons.length + shadow.length + event.length + (ref?.length ?? 0);
 }
 
-/** Returns the answer that was sent with a decision, without the members that `include` adds. */
+/** Returns the answer that was sent with a decision, without the fields that `include` adds. */
 export function answerOf(row: AnsweredRow): DecisionAnswer {
   const { id, action, score, rule, ruleset, data_version } = row;
   return {

@@ -47,7 +47,7 @@ const networks = z
   .max(256)
   .meta({ description: "Networks that its callers must come from; empty means any network" });
 
-/** Members that a new key may have and that a change may unset; null means "not set". */
+/** Fields that a new key may have and that a change may unset; null means "not set". */
 const optional = {
   rate: within(z.number(), 0, 1_000_000, "a number")
     .nullish()
@@ -72,7 +72,7 @@ export const newKeyBody = z.strictObject({
   ...optional,
 });
 
-/** The changes to a key. An omitted member keeps its value. */
+/** The changes to a key. An omitted field keeps its value. */
 export const keyChangeBody = z.strictObject({
   name: keyName.optional(),
   scopes: scopes.optional(),

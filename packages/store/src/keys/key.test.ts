@@ -79,7 +79,7 @@ describe("a new key", () => {
     ["expired", { name: "x", expires_at: "2026-05-31" }, "expires_at"],
     ["expiry that is no time", { name: "x", expires_at: "next year" }, "expires_at"],
     ["expiry on a day that does not exist", { name: "x", expires_at: "2027-02-31" }, "expires_at"],
-    ["unknown member", { name: "x", scope: "email" }, "unknown member `scope`"],
+    ["unknown field", { name: "x", scope: "email" }, "unknown field `scope`"],
     ["not an object", "x", "key"],
   ];
   for (const [name, input, place] of refused) {

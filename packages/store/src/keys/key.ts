@@ -78,7 +78,7 @@ export type NewKey = Pick<
   "name" | "mode" | "scopes" | "networks" | "rate" | "burst" | "quota" | "expiresAt"
 >;
 
-/** The members of a key that a change sets. */
+/** The fields of a key that a change sets. */
 export type KeyChange = Partial<Omit<NewKey, "mode"> & Pick<Key, "tracedUntil">>;
 
 /** True if the key may be used from this address. IPv4-mapped addresses must be unwrapped first. */

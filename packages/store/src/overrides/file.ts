@@ -45,7 +45,7 @@ export const overrideFile = z.strictObject({
   ),
   exported_at: isoTime.optional(),
   overrides: z.array(z.unknown()).max(MAX_OVERRIDES, `has more than ${MAX_OVERRIDES} overrides`).meta({
-    description: "Each has the members of a new override, and optionally `author` and `created_at`",
+    description: "Each has the fields of a new override, and optionally `author` and `created_at`",
   }),
 });
 

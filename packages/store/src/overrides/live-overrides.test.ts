@@ -287,7 +287,7 @@ describe("the file", () => {
     expect(refusal(input)?.code).toBe("INVALID");
   });
 
-  test("a file of another format or version, or with an unknown member, is refused", () => {
+  test("a file of another format or version, or with an unknown field, is refused", () => {
     const messages = [{ format: "x" }, { version: 2 }, { more: 1 }].map(
       (over) => overrideFile.safeParse(file(over)).error?.issues[0]?.message,
     );

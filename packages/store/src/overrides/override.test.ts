@@ -46,7 +46,7 @@ describe("values become normal forms", () => {
     expect(parseNewOverride({ value: given, ...effect }, CONTEXT)).toMatchObject({ kind, value } as object);
   });
 
-  test("all members", () => {
+  test("all fields", () => {
     const input = { value: "81.2.69.142", ...OFF, expires_at: "2026-06-02T00:00:00Z" };
     expect(parseNewOverride(input, CONTEXT)).toEqual({
       kind: "address",
@@ -128,7 +128,7 @@ describe("refused, with the reason", () => {
       at("81.2.69.142", { ...OFF, expires_at: "soon" }),
       /expires_at: must be a date such as/,
     ],
-    ["an unknown member", at("81.2.69.142", { ...OFF, vedrict: true }), /vedrict/],
+    ["an unknown field", at("81.2.69.142", { ...OFF, vedrict: true }), /vedrict/],
   ];
   test.each(rows)("%s", (_, input, reason) => {
     const error = refusal(input);

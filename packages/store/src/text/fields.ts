@@ -1,4 +1,4 @@
-// fields.ts: members that several inputs have in common.
+// fields.ts: fields that several inputs have in common.
 
 import { parseTime } from "@inkling/engine";
 import { z } from "zod";

@@ -4,7 +4,7 @@
 import type { FactType, VisitorInput } from "@inkling/contract";
 import type { DeclaredFacts } from "../../answers.ts";
 
-const MEMBERS = ["event", "ip", "email", "user_agent", "expected_country"] as const;
+const FIELDS = ["event", "ip", "email", "user_agent", "expected_country"] as const;
 export const DEFAULT_EVENT = "sign_up";
 
 /** Returns the field name of a declared fact. */
@@ -42,14 +42,14 @@ export const isVisitor = (query: URLSearchParams) => query.has("ip") || query.ha
 
 /** Returns the request body. The server validates it. */
 export function visitorOf(query: URLSearchParams, declared: DeclaredFacts): VisitorInput {
-  const members = MEMBERS.flatMap((name) => (query.has(name) ? [[name, query.get(name)]] : []));
+  const fields = FIELDS.flatMap((name) => (query.has(name) ? [[name, query.get(name)]] : []));
   const facts = Object.entries(declared).flatMap(([name, type]) => {
     const text = query.get(fieldOf(name));
     return text === null ? [] : [[name, VALUES[type](text)]];
   });
   return {
     event: DEFAULT_EVENT,
-    ...Object.fromEntries(members),
+    ...Object.fromEntries(fields),
     ...(facts.length > 0 && { facts: Object.fromEntries(facts) }),
   };
 }

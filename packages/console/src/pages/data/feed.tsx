@@ -251,8 +251,8 @@ function claimsIn(answer: Answer, id: string): readonly Claim[] | undefined {
 function describe({
   effect,
   flags = [],
-  members = [],
-}: Pick<Evidence, "flags" | "members"> & { effect: string }) {
-  const what = [...flags.map(flagName), ...members].join(", ");
+  fields = [],
+}: Pick<Evidence, "flags" | "fields"> & { effect: string }) {
+  const what = [...flags.map(flagName), ...fields].join(", ");
   return `${effect === "label" ? "label only" : effect} ${what}`.trim();
 }

@@ -9,10 +9,10 @@ const systemOf = (system: object) => ({ kind: "as", system }) as unknown as Syst
 test("the verdict on an AS names the address family of each flag", () => {
   const verdict = (system: object) => verdictOf(systemOf(system), []).texts;
   expect(verdict({ ipv4: family(0.5), ipv6: family(0.25) })).toEqual([
-    "Abuser 50 % of IPv4",
-    "Abuser 25 % of IPv6",
+    "Abuser 50% of IPv4",
+    "Abuser 25% of IPv6",
   ]);
-  expect(verdict({ ipv4: family(0), ipv6: family(0.25) })).toEqual(["Abuser 25 % of IPv6"]);
+  expect(verdict({ ipv4: family(0), ipv6: family(0.25) })).toEqual(["Abuser 25% of IPv6"]);
   expect(verdict({ ipv4: family(0) })).toEqual(["no flags"]);
   expect(verdict({})).toEqual(["no networks known"]);
 });

@@ -18,8 +18,8 @@ export const ValueProblemCard = ({ value, problem }: { value: string; problem: V
 
 const EFFECTS: Readonly<Record<string, string>> = { fills: "fills in", label: "label only" };
 
-function effectOf({ effect, flags = [], members = [], weight, did_you_mean, provider, why }: Evidence) {
-  const what = [...flags.map(flagName), ...members].join(", ");
+function effectOf({ effect, flags = [], fields = [], weight, did_you_mean, provider, why }: Evidence) {
+  const what = [...flags.map(flagName), ...fields].join(", ");
   const rule = [provider, why].filter(Boolean).join(": ");
   const isPlace = effect === "sets" && what === "";
   const text = [

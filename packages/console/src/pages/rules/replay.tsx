@@ -116,7 +116,7 @@ const changesOf = ({ changes, mode }: Rule) => (
   <TwoLines below={mode === "shadow" && "if it were live"}>{formatCount(changes)}</TwoLines>
 );
 
-/** A share with its 95 % confidence interval. */
+/** A share with its 95% confidence interval. */
 const shareOf = (share: Share) =>
   share ? (
     <TwoLines below={`${formatPercent(share.low)} to ${formatPercent(share.high)}`}>

@@ -1,8 +1,8 @@
-// members.ts: turns an answer into a row, with the name of each column and its path in the answer.
+// fields.ts: turns an answer into a row, with the name of each column and its path in the answer.
 //
 // The columns follow from the rows of the contract. A value that the answer omits is undefined, and is empty in a file.
 
-import { ANSWER_MEMBERS, type Member as MemberRow, NETWORK, recordOf, type Shape } from "@inkling/contract";
+import { ANSWER_FIELDS, type Field as FieldRow, NETWORK, recordOf, type Shape } from "@inkling/contract";
 import { nearest } from "@inkling/engine";
 
 /** The parts of a row: the lookups, and the `network` that the API adds to address lookups on request. */
@@ -12,18 +12,18 @@ export type IpTable = Exclude<Table, "email">;
 
 export type Value = string | number | boolean | undefined;
 
-export interface Member {
+export interface Field {
   /** The name of the column in files, such as `country_iso_code`. */
   readonly name: string;
   readonly type: "text" | "number" | "integer" | "uint32" | "boolean";
   readonly of: (answer: Answer) => Value;
 }
 
-/** A parsed answer of the member's lookup, or its `network`. */
+/** A parsed answer of the field's lookup, or its `network`. */
 // biome-ignore lint/suspicious/noExplicitAny: the one place that reads answers by path
 export type Answer = any;
 
-/** Members whose columns come first, in this order. The columns of all other members follow. */
+/** Fields whose columns come first, in this order. The columns of all other fields follow. */
 const FIRST: Readonly<Record<Table, readonly string[]>> = {
   geolocate: [
     "continent",
@@ -40,21 +40,21 @@ const FIRST: Readonly<Record<Table, readonly string[]>> = {
   email: [],
 };
 
-/** Returns the columns of a member, by its path. */
+/** Returns the columns of a field, by its path. */
 function columnsAt(
   path: string,
   name: string,
   shape: Shape,
   of: (answer: Answer) => Answer,
-): (Member & { path: string })[] {
+): (Field & { path: string })[] {
   switch (shape.type) {
     case "object":
-      return Object.entries(shape.members).flatMap(([member, row]) =>
+      return Object.entries(shape.fields).flatMap(([field, row]) =>
         columnsAt(
-          `${path}.${member}`,
-          name === "location" ? member : `${name}_${member}`,
+          `${path}.${field}`,
+          name === "location" ? field : `${name}_${field}`,
           row,
-          (answer) => of(answer)?.[member],
+          (answer) => of(answer)?.[field],
         ),
       );
     case "list": {
@@ -74,11 +74,11 @@ function columnsAt(
   }
 }
 
-function columnsOf(table: Table): readonly Member[] {
-  const { members } = table === "network" ? NETWORK : ANSWER_MEMBERS[table];
+function columnsOf(table: Table): readonly Field[] {
+  const { fields } = table === "network" ? NETWORK : ANSWER_FIELDS[table];
   const prefix = table === "network" ? "network_" : "";
-  const columns = Object.entries<MemberRow>(members).flatMap(([member, row]) =>
-    row.optIn === undefined ? columnsAt(member, prefix + member, row, (answer) => answer[member]) : [],
+  const columns = Object.entries<FieldRow>(fields).flatMap(([field, row]) =>
+    row.optIn === undefined ? columnsAt(field, prefix + field, row, (answer) => answer[field]) : [],
   );
   const rank = ({ path }: { path: string }) => {
     const found = FIRST[table].findIndex((first) => path === first || path.startsWith(`${first}.`));
@@ -87,12 +87,12 @@ function columnsOf(table: Table): readonly Member[] {
   return columns.sort((a, b) => rank(a) - rank(b)).map(({ name, type, of }) => ({ name, type, of }));
 }
 
-export const MEMBERS: Readonly<Record<Table, readonly Member[]>> = perTable(columnsOf);
+export const FIELDS: Readonly<Record<Table, readonly Field[]>> = perTable(columnsOf);
 
-/** Returns the values of an answer, in the order of the members. */
-export function rowOf(answer: string, members: readonly Member[]): Value[] {
+/** Returns the values of an answer, in the order of the fields. */
+export function rowOf(answer: string, fields: readonly Field[]): Value[] {
   const parsed: Answer = JSON.parse(answer);
-  return members.map((member) => member.of(parsed));
+  return fields.map((field) => field.of(parsed));
 }
 
 /** Returns the names that match a name or a pattern such as `network_*`. Empty if there is no match. */

@@ -1,4 +1,4 @@
-// python-members.ts: generates packages/python/inkling/_generated.py: error codes, and the answers as dataclasses.
+// python-fields.ts: generates packages/python/inkling/_generated.py: error codes, and the answers as dataclasses.
 
 import {
   ACTIONS,
@@ -39,10 +39,10 @@ const SCALARS: Readonly<Record<string, string>> = {
 };
 
 const quoted = (texts: readonly string[]) => texts.map((text) => JSON.stringify(text)).join(", ");
-const className = (member: string) => member[0]!.toUpperCase() + member.slice(1);
+const className = (field: string) => field[0]!.toUpperCase() + field.slice(1);
 
 /**
- * A member's type, and the Python expression that reads it. The expression raises an error if a flag is not a boolean;
+ * A field's type, and the Python expression that reads it. The expression raises an error if a flag is not a boolean;
  * it does not check texts and numbers.
  */
 interface Kind {
@@ -64,27 +64,27 @@ class Classes {
     const { properties = {}, required = [], description } = schema;
     const isAnswer = Object.values<string>(ANSWERS).includes(name);
     const rows = Object.entries(properties)
-      .map(([member, it]) => ({
-        member,
+      .map(([field, it]) => ({
+        field,
         it,
-        kind: this.kindOf(member, it),
-        isThere: required.includes(member),
+        kind: this.kindOf(field, it),
+        isThere: required.includes(field),
       }))
       .sort((a, b) => Number(b.isThere) - Number(a.isThere));
-    const fields = rows.flatMap(({ member, it, kind, isThere }) => {
+    const fields = rows.flatMap(({ field, it, kind, isThere }) => {
       const known = it.enum ?? it.items?.enum;
       const comments = [it.description, known && `Known: ${known.join(", ")}.`].filter(Boolean);
       const type = isThere || kind.type.startsWith("Optional") ? kind.type : `Optional[${kind.type}]`;
       return [
         ...comments.map((comment) => `    # ${comment}`),
-        `    ${member}: ${type}${isThere ? "" : " = None"}`,
+        `    ${field}: ${type}${isThere ? "" : " = None"}`,
       ];
     });
-    const reads = rows.map(({ member, kind, isThere }) => {
-      const value = isThere ? `it["${member}"]` : `it.get("${member}")`;
+    const reads = rows.map(({ field, kind, isThere }) => {
+      const value = isThere ? `it["${field}"]` : `it.get("${field}")`;
       const read = kind.read("value");
-      if (read === "value") return `            ${member}=${value},`;
-      return `            ${member}=${isThere ? kind.read(value) : `_if_there(${value}, lambda value: ${read})`},`;
+      if (read === "value") return `            ${field}=${value},`;
+      return `            ${field}=${isThere ? kind.read(value) : `_if_there(${value}, lambda value: ${read})`},`;
     });
     const json = [
       "    # As the server sent it.",
@@ -114,7 +114,7 @@ class Classes {
     this.texts.set(name, text);
   }
 
-  private kindOf(member: string, schema: Schema): Kind {
+  private kindOf(field: string, schema: Schema): Kind {
     const { $ref, type, items, anyOf } = schema;
     if ($ref !== undefined) {
       const name = $ref.split("/").at(-1)!;
@@ -123,11 +123,11 @@ class Classes {
     }
     const other = anyOf?.filter((one) => one.type !== "null");
     if (other?.length === 1) {
-      const kind = this.kindOf(member, other[0]!);
+      const kind = this.kindOf(field, other[0]!);
       return { ...kind, type: `Optional[${kind.type}]` };
     }
     if (type === "array" && items !== undefined) {
-      const kind = this.kindOf(member.replace(/s$/, ""), items);
+      const kind = this.kindOf(field.replace(/s$/, ""), items);
       const read = (value: string) =>
         kind.read("item") === "item" ? `tuple(${value})` : `tuple(${kind.read("item")} for item in ${value})`;
       return { type: `Tuple[${kind.type}, ...]`, read };
@@ -135,17 +135,17 @@ class Classes {
     if (type === "object" && Object.keys(schema.properties ?? {}).length === 0)
       return { type: "Mapping[str, Any]", read: (value) => value };
     if (type === "object") {
-      const name = className(member);
+      const name = className(field);
       this.add(name, schema);
       return { type: name, read: (value) => `${name}.read(${value})` };
     }
     const scalar = SCALARS[type ?? ""];
-    if (scalar === undefined) throw new Error(`${member}: no Python type for ${JSON.stringify(schema)}`);
+    if (scalar === undefined) throw new Error(`${field}: no Python type for ${JSON.stringify(schema)}`);
     return { type: scalar, read: (value) => (scalar === "bool" ? `_flag(${value})` : value) };
   }
 }
 
-export const pythonMembers = (): GeneratedFile[] => [
+export const pythonFields = (): GeneratedFile[] => [
   { path: "packages/python/inkling/_generated.py", content: moduleText() },
 ];
 
@@ -157,7 +157,7 @@ function moduleText(): string {
   const clientProblems = Object.entries<ClientProblem>(CLIENT_PROBLEMS).filter(
     ([, row]) => row.isPython !== false,
   );
-  const members = [...Object.values(ANSWERS), DECISION].flatMap((name) =>
+  const fields = [...Object.values(ANSWERS), DECISION].flatMap((name) =>
     Object.keys(schemas[name]?.properties ?? {}),
   );
   const hints = [...Object.entries<ClientProblem>(PROBLEMS), ...clientProblems].map(
@@ -200,9 +200,9 @@ function moduleText(): string {
     `ACTIONS: Tuple[str, ...] = (${quoted(ACTIONS)})`,
     `OUTCOMES: Tuple[str, ...] = (${quoted(OUTCOMES)})`,
     "# What a visitor is described by.",
-    `VISITOR_MEMBERS: Tuple[str, ...] = (${quoted(Object.keys(DECISION_INPUT.members))})`,
+    `VISITOR_FIELDS: Tuple[str, ...] = (${quoted(Object.keys(DECISION_INPUT.fields))})`,
     "# Of any answer.",
-    `MEMBERS = frozenset((${quoted([...new Set([...members, "json", "data"])].sort())}))`,
+    `FIELDS = frozenset((${quoted([...new Set([...fields, "json", "data"])].sort())}))`,
     "",
     "",
     [...classes.texts.values()].join("\n\n\n"),

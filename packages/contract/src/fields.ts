@@ -1,10 +1,10 @@
-// members.ts: the rows for every member of every answer, including nested members.
+// fields.ts: the rows for every field of every answer, including nested fields.
 //
 // Answer schemas, OpenAPI, the SDKs' types, the columns of enriched files, and the tables of docs/api.md and
-// docs/evidence.md derive from these rows. Members are listed in the order in which they appear in answers.
+// docs/evidence.md derive from these rows. Fields are listed in the order in which they appear in answers.
 
 import { EVIDENCE_LABELS, REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
-import type { Lookup, Members, Shape, ValueOf } from "./shapes.ts";
+import type { Fields, Lookup, Shape, ValueOf } from "./shapes.ts";
 
 /** The values of `network.kind`. */
 export const NETWORK_KINDS = [
@@ -35,7 +35,7 @@ const NAME = { name: TEXT } as const;
 const COUNTRY = {
   type: "object",
   name: "Country",
-  members: {
+  fields: {
     iso_code: {
       ...TEXT,
       pattern: /^[A-Z]{2}$/,
@@ -63,9 +63,9 @@ export const EVIDENCE_ENTRY = {
   type: "object",
   name: "EvidenceEntry",
   about:
-    "One claim or rule behind the answer (docs/evidence.md). Later versions may add members, labels and effects.",
+    "One claim or rule behind the answer (docs/evidence.md). Later versions may add fields, labels and effects.",
   isOpen: true,
-  members: {
+  fields: {
     feed: {
       type: "text",
       description: "A feed id of /v1/status, or another source, such as `override` or `inkling`",
@@ -90,14 +90,14 @@ export const EVIDENCE_ENTRY = {
       where: "reputation, email",
       docs: "flags that the entry sets or removes",
     },
-    members: {
+    fields: {
       type: "list",
       of: { type: "text" },
       optional: true,
       lookups: ["geolocate", "reputation"],
       where: "geolocate, `include=network`",
-      description: "Members of the answer filled in by this entry",
-      docs: "members of the answer filled in by this entry",
+      description: "Fields of the answer filled in by this entry",
+      docs: "fields of the answer filled in by this entry",
     },
     id: {
       ...TEXT,
@@ -134,7 +134,7 @@ export const EVIDENCE_ENTRY = {
     why: {
       ...TEXT,
       where: "where applicable",
-      docs: "rule that cancelled the entry's effect, or how a member was filled in",
+      docs: "rule that cancelled the entry's effect, or how a field was filled in",
     },
     network: {
       ...TEXT,
@@ -175,7 +175,7 @@ export const EVIDENCE_ENTRY = {
   },
 } as const satisfies Shape;
 
-/** Members that every answer can have. */
+/** Fields that every answer can have. */
 const REASONS = {
   evidence: {
     type: "list",
@@ -191,7 +191,7 @@ const REASONS = {
     optIn: "evidence",
     description: "True if there was more evidence than fits in the answer",
   },
-} as const satisfies Members;
+} as const satisfies Fields;
 
 const SYSTEM =
   "the autonomous system that announces the network (feed `asn`), and its name; omitted if unknown";
@@ -201,7 +201,7 @@ export const NETWORK = {
   type: "object",
   name: "Network",
   about: "The owner and kind of an address's network (docs/api.md).",
-  members: {
+  fields: {
     prefix: {
       type: "text",
       description: "The largest surrounding network with identical values",
@@ -217,7 +217,7 @@ export const NETWORK = {
     kind: {
       type: "text",
       values: NETWORK_KINDS,
-      docs: "`hosting`, `isp`, `mobile`, `education`, `government` or `business` ([how it is decided](policy.md#kind-of-a-network)). `unknown` if no rule applies or rules disagree: 11 % of announced IPv4, 35 % of IPv6",
+      docs: "`hosting`, `isp`, `mobile`, `education`, `government` or `business` ([how it is decided](policy.md#kind-of-a-network)). `unknown` if no rule applies or rules disagree: 11% of announced IPv4, 35% of IPv6",
     },
     shared: {
       type: "boolean",
@@ -242,7 +242,7 @@ export const NETWORK = {
   },
 } as const satisfies Shape;
 
-/** Members that only address lookups can have. */
+/** Fields that only address lookups can have. */
 const SUBJECT = {
   ip: {
     ...TEXT,
@@ -261,35 +261,34 @@ const SUBJECT = {
     optIn: "network",
     description: "Only with `include=network`; null if the release has no such data",
   },
-} as const satisfies Members;
+} as const satisfies Fields;
 
 const PLACE = {
   type: "object",
   name: "Geolocation",
-  about:
-    "Every member is always present. Unknown fields inside a member are omitted, never null, empty or 0.",
-  members: {
-    city: { type: "object", members: NAME },
+  about: "Every field is always present. Unknown fields inside a field are omitted, never null, empty or 0.",
+  fields: {
+    city: { type: "object", fields: NAME },
     continent: {
       type: "object",
-      members: { code: { ...TEXT, values: ["AF", "AN", "AS", "EU", "NA", "OC", "SA"] }, ...NAME },
+      fields: { code: { ...TEXT, values: ["AF", "AN", "AS", "EU", "NA", "OC", "SA"] }, ...NAME },
     },
     country: { ...COUNTRY, description: "Where the user is", docs: "where the user is" },
     location: {
       type: "object",
-      members: {
+      fields: {
         accuracy_radius: {
           type: "integer",
           optional: true,
-          description: "Whole kilometres, 67 % confidence",
-          docs: "whole kilometres, 67 % confidence; estimated for DB-IP data: [accuracy radius](accuracy-radius.md)",
+          description: "Whole kilometres, 67% confidence",
+          docs: "whole kilometres, 67% confidence; estimated for DB-IP data: [accuracy radius](accuracy-radius.md)",
         },
         latitude: { type: "number", optional: true, minimum: -90, maximum: 90 },
         longitude: { type: "number", optional: true, minimum: -180, maximum: 180 },
         time_zone: { ...TEXT, description: "IANA name" },
       },
     },
-    postal: { type: "object", members: { code: TEXT } },
+    postal: { type: "object", fields: { code: TEXT } },
     registered_country: {
       ...COUNTRY,
       description: "Where the address block is registered",
@@ -299,7 +298,7 @@ const PLACE = {
       type: "list",
       of: {
         type: "object",
-        members: {
+        fields: {
           iso_code: {
             ...TEXT,
             description: "The part of the ISO 3166-2 code after the hyphen",
@@ -320,7 +319,7 @@ const PLACE = {
 const REPUTATION = {
   type: "object",
   name: "Reputation",
-  members: {
+  fields: {
     ...(Object.fromEntries(REPUTATION_FLAGS.map((flag) => [flag, { type: "boolean" }])) as {
       readonly [F in ReputationFlag]: { readonly type: "boolean" };
     }),
@@ -332,7 +331,7 @@ const REPUTATION = {
 const EMAIL = {
   type: "object",
   name: "EmailVerdict",
-  members: {
+  fields: {
     valid: {
       type: "boolean",
       description: "True if the address could receive mail from the internet, judging by its text only",
@@ -351,7 +350,7 @@ const EMAIL = {
     },
     checks: {
       type: "object",
-      members: { mx: { type: "text", values: MX_OUTCOMES } },
+      fields: { mx: { type: "text", values: MX_OUTCOMES } },
       optional: true,
       optIn: "mx",
       description: "Only with `checks=mx`",
@@ -361,7 +360,7 @@ const EMAIL = {
 } as const satisfies Shape;
 
 /** The answer of each lookup. */
-export const ANSWER_MEMBERS = {
+export const ANSWER_FIELDS = {
   geolocate: PLACE,
   reputation: REPUTATION,
   email: EMAIL,
