@@ -26,6 +26,7 @@ import { metricsTable } from "./generators/metrics-table.ts";
 import { operations } from "./generators/operations.ts";
 import { problems } from "./generators/problems.ts";
 import { pythonFields } from "./generators/python-fields.ts";
+import { recordedTables } from "./generators/recorded-tables.ts";
 import { sandboxTables } from "./generators/sandbox-tables.ts";
 import { settingsTable } from "./generators/settings-table.ts";
 import { webhookTables } from "./generators/webhook-tables.ts";
@@ -47,6 +48,7 @@ const GENERATORS: readonly Generator[] = [
   metricsTable,
   problems,
   pythonFields,
+  recordedTables,
   sandboxTables,
   settingsTable,
   webhookTables,

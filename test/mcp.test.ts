@@ -9,6 +9,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { openStore } from "../packages/store/src/store.ts";
 import { type AdminTest, adminServer, closeAdminServers } from "./harness/admin-server.ts";
 import { DIRECT } from "./harness/inkling.ts";
+import { tried } from "./harness/recorded-rows.ts";
 import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "./harness/release.ts";
 
 const OFF = { value: "81.2.69.142", flag: "is_tor_exit", verdict: false, note: "our office" };
@@ -179,5 +180,7 @@ describe("inkling mcp", () => {
     expect(texts).toHaveLength(2);
     expect(texts[0]).toHaveLength(60_000);
     expect(texts[1]).toMatch(/^The output has \d+ characters\./);
+    const sdk = "@modelcontextprotocol/client";
+    tried(import.meta.path, sdk, sdk, "`inkling mcp` and /admin/v1/mcp: list and call tools");
   });
 });

@@ -32,6 +32,7 @@ import type { UsageBatch } from "../packages/store/src/usage.ts";
 import { decisionId, decisionRow } from "./harness/decision-rows.ts";
 import { tokensOf } from "./harness/key-updates.ts";
 import { Postgres } from "./harness/postgres.ts";
+import { tried } from "./harness/recorded-rows.ts";
 import { temporaryFolder } from "./harness/temporary-folder.ts";
 import { freshToken } from "./harness/tokens.ts";
 
@@ -1645,6 +1646,8 @@ for (const backend of BACKENDS) {
       await store.close();
       expect(await codeOf(store.ping())).toBe("UNREACHABLE");
       await store.close();
+      if (backend.name === "postgres")
+        tried(import.meta.path, "PostgreSQL", postgres.version, "the database: every operation of the store");
     });
   });
 }

@@ -16,6 +16,7 @@ import { overridesOf } from "../packages/store/src/overrides/record.ts";
 import { openStore } from "../packages/store/src/store.ts";
 import { fetch } from "./harness/checked-fetch.ts";
 import { decisionRow } from "./harness/decision-rows.ts";
+import { tried } from "./harness/recorded-rows.ts";
 import { SMALL_NETWORK, smallDomain, smallRelease, temporaryFolder } from "./harness/release.ts";
 import { testServerOptions } from "./harness/server-options.ts";
 import { until } from "./harness/until.ts";
@@ -208,6 +209,8 @@ test("a server tells of a held copy, of an old feed and of a quota that is used 
   expect(dataOf("key.quota_reached")).toEqual({ key: key.id, name: "shop", quota: 2, day });
   const metrics = await (await fetch(`http://127.0.0.1:${server.adminPort}/metrics`)).text();
   expect(metrics).toContain('inkling_webhook_attempts_total{outcome="delivered"} 3');
+  const library = "standardwebhooks";
+  tried(import.meta.path, library, library, "verifying the signatures of delivered webhooks");
 
   // Another start finds the same, and reports nothing again.
   await server.stop();

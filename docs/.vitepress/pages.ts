@@ -20,6 +20,7 @@ export const MENU: readonly Section[] = [
       ["Lookups only", "/lookups", "docs/lookups.md"],
       ["Install", "/install", "docs/install.md"],
       ["Compared with", "/compared", "docs/compared.md"],
+      ["Compatibility", "/compatibility", "docs/compatibility.md"],
       ["Examples", "/examples/", "examples/README.md"],
     ],
   },

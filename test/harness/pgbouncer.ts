@@ -10,6 +10,7 @@ import { until } from "./until.ts";
 // Debian installs it in a folder that is only in root's PATH.
 const PROGRAM = Bun.which("pgbouncer", { PATH: `${process.env.PATH}:/usr/sbin` });
 export const HAS_PGBOUNCER = PROGRAM !== null;
+export const PGBOUNCER_VERSION = [PROGRAM ?? "", "--version"];
 
 /**
  * @param port PostgreSQL's port

@@ -95,6 +95,11 @@ export class Postgres {
     return `postgres://inkling:${encodeURIComponent(POSTGRES_PASSWORD)}@127.0.0.1:${this.port}/${database}`;
   }
 
+  /** The command that prints its version. */
+  get version(): readonly string[] {
+    return [join(this.bin, "postgres"), "--version"];
+  }
+
   /** Creates an empty database. */
   async freshDatabase(): Promise<string> {
     const name = `test_${++this.databases}`;

@@ -7,6 +7,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { METRICS, type MetricRow } from "@inkling/contract";
 import { ROOT } from "../harness/project-files.ts";
+import { tried } from "../harness/recorded-rows.ts";
 import { ALERTS, PANELS, QUERIES, RULES_FILE } from "./watched.ts";
 
 const ROWS: Readonly<Record<string, MetricRow | undefined>> = METRICS;
@@ -99,4 +100,6 @@ test.skipIf(promtool === null)("promtool accepts the configuration, and its test
   const tested = readFileSync(join(dirname(RULES_FILE), "inkling.rules.test.yml"), "utf8");
   const fired = new Set([...tested.matchAll(/alertname="(\w+)", severity=/g)].map(([, name]) => name));
   expect(ALERTS.map(({ alert }) => alert).filter((name) => !fired.has(name))).toEqual([]);
+  const what = "the configuration and the alert rules in deploy/, with their tests";
+  tried(import.meta.path, "promtool", [promtool!, "--version"], what);
 });

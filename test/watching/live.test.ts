@@ -29,6 +29,7 @@ import { type RunningServer, startServer } from "../../packages/server/src/run/s
 import { fetch } from "../harness/checked-fetch.ts";
 import { startDnsServer } from "../harness/dns-server.ts";
 import { Postgres } from "../harness/postgres.ts";
+import { tried } from "../harness/recorded-rows.ts";
 import { GEOLOCATE, SMALL_NETWORK, smallRelease, temporaryFolder } from "../harness/release.ts";
 import { testServerOptions } from "../harness/server-options.ts";
 import { ServerProgram } from "../harness/server-program.ts";
@@ -265,6 +266,8 @@ function suite(program: string): void {
     expect(await fired()).toEqual([]);
     const up = await prometheus.query("up");
     expect(up.map(({ value }) => value[1])).toEqual(["1", "1"]);
+    const what = "scraping two servers: every query of the dashboard and of the alert rules returns series";
+    tried(import.meta.path, "Prometheus", [program, "--version"], what);
   });
 
   test.skipIf(!FULL)("every alert fires in its fault", async () => {

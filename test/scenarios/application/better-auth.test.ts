@@ -10,6 +10,7 @@ import { getMigrations } from "better-auth/db/migration";
 import { inklingPlugin, type PluginOptions } from "../../../packages/client/src/middleware/better-auth.ts";
 import type { Admitted } from "../../../packages/client/src/middleware/protect.ts";
 import { fakeVisitors } from "../../../packages/client/test/fake-visitors.ts";
+import { tried } from "../../harness/recorded-rows.ts";
 
 const ORIGIN = "http://example.com";
 
@@ -124,6 +125,7 @@ describe("a sign-up with better-auth", () => {
       { method: "email-password" },
     );
     assert.equal(users().length, 1);
+    tried(import.meta.path, "better-auth", "better-auth", "the plugin: sign-ups with a password, on SQLite");
   });
 });
 

@@ -11,6 +11,7 @@ import { type NewKey, openStore, parseNewKey } from "@inkling/store";
 import fc from "fast-check";
 import { formatIp, parseIp } from "../../../packages/client/src/ip.ts";
 import { CLIENT, installClient, run } from "../../harness/published-packages.ts";
+import { tried } from "../../harness/recorded-rows.ts";
 import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { ServerProgram } from "../../harness/server-program.ts";
 
@@ -212,6 +213,7 @@ describe.each(RUNTIMES.filter(([, [program]]) => program !== ""))("on %s", (name
     }
     expect(results.batchOfAddresses).toHaveLength(addresses.length);
     expect(results.batchOfEmails).toHaveLength(emails.length);
+    tried(import.meta.path, name, [command[0], "--version"], "the client, with every sandbox value");
   });
 
   test("a batch of thousands, in order, and values without a place", () => {

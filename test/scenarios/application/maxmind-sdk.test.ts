@@ -1,17 +1,19 @@
-// Tests MaxMind's SDK from npm, unchanged, against a server. The SDK supports only HTTPS, so a proxy with a certificate
-// is between them.
+// Tests MaxMind's clients for Node and Python, unchanged, against a server. They support only HTTPS, so a proxy with a
+// certificate is between them.
 
-import { expect } from "bun:test";
+import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { withPrograms } from "../../harness/programs.ts";
+import { tried } from "../../harness/recorded-rows.ts";
 import { temporaryFolder } from "../../harness/release.ts";
 import { startSmallServer } from "../../harness/server.ts";
 
 const name = "@maxmind/geoip2-node locates addresses, and has its own errors";
 
-async function withSdk(): Promise<Record<string, unknown>> {
+/** @param command the program that uses the client; what it is given is appended */
+async function withSdk(command: readonly string[]): Promise<Record<string, unknown>> {
   const folder = temporaryFolder();
   const [certificate, key] = [join(folder, "cert.pem"), join(folder, "key.pem")];
   const made = Bun.spawnSync([
@@ -36,8 +38,8 @@ async function withSdk(): Promise<Record<string, unknown>> {
   });
   try {
     const given = JSON.stringify({ host: `localhost:${proxy.port}`, key: keys.test });
-    const child = Bun.spawn(["node", join(import.meta.dir, "maxmind-sdk.mjs"), given], {
-      env: { ...process.env, NODE_EXTRA_CA_CERTS: certificate },
+    const child = Bun.spawn([...command, given], {
+      env: { ...process.env, NODE_EXTRA_CA_CERTS: certificate, REQUESTS_CA_BUNDLE: certificate },
       stdout: "pipe",
       stderr: "inherit",
     });
@@ -49,7 +51,7 @@ async function withSdk(): Promise<Record<string, unknown>> {
 }
 
 withPrograms(name, ["node", "openssl"], true, async () => {
-  const found = await withSdk();
+  const found = await withSdk(["node", join(import.meta.dir, "maxmind-sdk.mjs")]);
   expect(found.city).toMatchObject({
     city: { names: { en: "Exampleton" } },
     continent: { code: "EU", names: { en: "Europe" } },
@@ -81,4 +83,30 @@ withPrograms(name, ["node", "openssl"], true, async () => {
     { code: "PATH_NOT_FOUND", status: 404 },
     { code: "AUTHORIZATION_INVALID", status: 401 },
   ]);
+  const sdk = "@maxmind/geoip2-node";
+  tried(import.meta.path, sdk, sdk, "the web service, with its `host` option");
 });
+
+const python = ["python3", "/usr/bin/python3"].find(
+  (program) =>
+    Bun.which(program) !== null && Bun.spawnSync([program, "-c", "import geoip2.webservice"]).success,
+);
+if (python === undefined)
+  test.skip("geoip2 for Python: needs the package (apt-get install python3-geoip2)", () => {});
+else
+  test("geoip2 for Python locates addresses, and has its own errors", async () => {
+    const found = await withSdk([python, "-B", join(import.meta.dir, "maxmind-sdk.py")]);
+    expect(found).toMatchObject({
+      city: {
+        city: { names: { en: "Exampleton" } },
+        location: { accuracy_radius: 20, latitude: 51.75, longitude: -1.25, time_zone: "Europe/London" },
+        traits: { autonomous_system_number: 64496, ip_address: "192.0.2.1" },
+      },
+      country: { country: { iso_code: "GB" }, traits: { ip_address: "2001:db8::1" } },
+      unknown: { error: "AddressNotFoundError" },
+      quota: { error: "OutOfQueriesError" },
+      stranger: { error: "AuthenticationError" },
+    });
+    const version = [python, "-c", "import geoip2; print(geoip2.__version__)"];
+    tried(import.meta.path, "geoip2 (Python)", version, "the web service, with its `host` option");
+  });

@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { withPrograms } from "../../harness/programs.ts";
 import { run } from "../../harness/published-packages.ts";
+import { tried } from "../../harness/recorded-rows.ts";
 import { temporaryFolder } from "../../harness/release.ts";
 import { startSmallServer } from "../../harness/server.ts";
 
@@ -48,10 +49,12 @@ test("has complete types, by pyright", async () => {
   expect(await run([join(PYTHON, "../../node_modules/.bin/pyright"), ...python, ...files], PYTHON)).toContain(
     "0 errors, 0 warnings",
   );
+  tried(import.meta.path, "pyright", "pyright", "the types of the Python client");
 });
 
 withPrograms("has complete types, by mypy --strict", ["mypy"], true, async () => {
   await run(["mypy", "--cache-dir", join(temporaryFolder(), "mypy"), "inkling"], PYTHON);
+  tried(import.meta.path, "mypy", ["mypy", "--version"], "the types of the Python client, with --strict");
 });
 
 withPrograms("the README's examples run", ["python3"], true, async () => {

@@ -8,6 +8,7 @@ import { openStore } from "@inkling/store";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { freePort } from "../../harness/ports.ts";
 import { installClient, run } from "../../harness/published-packages.ts";
+import { tried } from "../../harness/recorded-rows.ts";
 import { SMALL_NETWORK, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { type SmallServer, startServerOn } from "../../harness/server.ts";
 
@@ -62,6 +63,10 @@ afterAll(async () => {
 type Command = (file: string, port: string) => readonly string[];
 interface Recipe {
   readonly command: Command;
+  /** Its section, if that has another name. */
+  readonly section?: string;
+  /** The framework as `tried` takes it. */
+  readonly version?: string | readonly string[];
   /** Changes the recipe's text, for what the page leaves to the reader's application. */
   readonly change?: (code: string) => string;
 }
@@ -107,17 +112,18 @@ function expected(): readonly (readonly [curl: string, status: number, text: str
   return curls.map((line, i) => [line, Number(rows[i]![1]), rows[i]![2]!]);
 }
 
-const node: Recipe = { command: (file) => [NODE, file] };
-const bun: Recipe = { command: (file) => [BUN, file] };
+const node = (version: string): Recipe => ({ command: (file) => [NODE, file], version });
+const bun = (version: string): Recipe => ({ command: (file) => [BUN, file], version });
 const python = ["python3", "/usr/bin/python3"].find(
   (program) =>
     Bun.which(program) !== null &&
     Bun.spawnSync([program, "-c", "import django, fastapi, flask, uvicorn"]).success,
 );
-const pythonic = (...args: string[]): Recipe | undefined =>
+const pythonic = (framework: string, ...args: string[]): Recipe | undefined =>
   python === undefined
     ? undefined
     : {
+        version: [python, "-c", `import ${framework}; print(${framework}.__version__)`],
         command: (file, port) => [
           python,
           "-B",
@@ -126,18 +132,18 @@ const pythonic = (...args: string[]): Recipe | undefined =>
       };
 
 const RECIPES: Readonly<Record<string, Recipe | undefined>> = {
-  Express: node,
-  Fastify: node,
-  Hono: bun,
-  Koa: node,
+  Express: node("express"),
+  Fastify: node("fastify"),
+  Hono: bun("hono"),
+  Koa: node("../packages/client/node_modules/koa"),
   // The package is a hundred times as large as the others, and its handlers get a Request.
   "Next.js": {
     command: (file, port) => [BUN, file, port],
     change: (code) => `${code}\nexport default { port: Number(process.argv[2]), fetch: POST };`,
   },
-  FastAPI: pythonic("-m", "uvicorn", "sign_up:app", "--port", "PORT"),
-  Django: pythonic("FILE", "runserver", "--noreload", "PORT"),
-  Flask: pythonic("-m", "flask", "--app", "sign_up", "run", "--port", "PORT"),
+  FastAPI: pythonic("fastapi", "-m", "uvicorn", "sign_up:app", "--port", "PORT"),
+  Django: pythonic("django", "FILE", "runserver", "--noreload", "PORT"),
+  Flask: pythonic("flask", "-m", "flask", "--app", "sign_up", "run", "--port", "PORT"),
 };
 
 test("every recipe has a row here", () => {
@@ -145,11 +151,18 @@ test("every recipe has a row here", () => {
   expect(sections.slice(0, sections.indexOf("Try it")).sort()).toEqual(Object.keys(RECIPES).sort());
 });
 
-describe.each(Object.entries(RECIPES))("%s", (section, recipe) => {
+const EXPRESS_4: Recipe = {
+  ...node("express-4"),
+  section: "Express",
+  change: (code) => code.replace('from "express"', 'from "express-4"'),
+};
+
+describe.each(Object.entries({ ...RECIPES, "Express 4": EXPRESS_4 }))("%s", (name, recipe) => {
   if (recipe === undefined) {
     test.skip("needs the packages fastapi, uvicorn, django and flask", () => {});
     return;
   }
+  const { section = name, version } = recipe;
   test("answers as the page's table says", async () => {
     const url = await start(section, recipe);
     for (const [line, status, text] of expected()) {
@@ -158,6 +171,8 @@ describe.each(Object.entries(RECIPES))("%s", (section, recipe) => {
       expect(answer).toContain(text);
       expect(answer.trim().split("\n").at(-1)).toBe(String(status));
     }
+    if (version !== undefined)
+      tried(import.meta.path, name, version, "`protect()`, by the recipe in sign-up-protection.md");
   });
   test("without a server: a confirmation", async () => {
     const url = await start(section, recipe, { origin: NOWHERE });
@@ -177,7 +192,7 @@ describe("the CAPTCHA", () => {
   };
   let url: string;
   beforeAll(async () => {
-    url = await start("Express", { ...node, change }, { key: inkling.keys.live });
+    url = await start("Express", { ...node("express"), change }, { key: inkling.keys.live });
   });
   const signUp = async (more: object, from = PROXY) => {
     const headers = { "Content-Type": "application/json", "X-Forwarded-For": from };

@@ -4,8 +4,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
 import { openStore } from "../../../packages/store/src/store.ts";
-import { HAS_PGBOUNCER, startPgBouncer } from "../../harness/pgbouncer.ts";
+import { HAS_PGBOUNCER, PGBOUNCER_VERSION, startPgBouncer } from "../../harness/pgbouncer.ts";
 import { Postgres } from "../../harness/postgres.ts";
+import { tried } from "../../harness/recorded-rows.ts";
 import { FLAG_ADDRESS, startGroupHost } from "../../harness/server.ts";
 import { until } from "../../harness/until.ts";
 
@@ -111,5 +112,7 @@ behindPgBouncer(
     }
     const made = await store.createKey(parseNewKey({ name: "later" }, 0));
     for (const { status } of hosts) await until(async () => (await status(made.token)) === 200);
+    const what = "several hosts on PostgreSQL, in transaction mode";
+    tried(import.meta.path, "PgBouncer", PGBOUNCER_VERSION, what);
   },
 );

@@ -53,6 +53,7 @@ import { HttpObjects, STALL_MS } from "../../../packages/data/src/channel/http-o
 import { readText } from "../../../packages/data/src/channel/object-store.ts";
 import { type ReleaseEvent, Releases } from "../../../packages/server/src/releases/releases.ts";
 import { freePort } from "../../harness/ports.ts";
+import { tried } from "../../harness/recorded-rows.ts";
 import { smallRelease } from "../../harness/release.ts";
 import { type S3Server, startS3 } from "../../harness/s3-server.ts";
 import { temporaryFolder } from "../../harness/temporary-folder.ts";
@@ -281,6 +282,8 @@ describe.each(Object.keys(PLACES))("%s", (kind) => {
     await server.follow();
     expect(server.release).toBe(second.release.name);
     expect(group.problems).toEqual([]);
+    if (kind === "a bucket of s3rver")
+      tried(import.meta.path, "s3rver", "s3rver", "a channel in a bucket: publish, follow, roll back");
   });
 
   test("keeps five releases, and removes the files of others", async () => {

@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import { Postgres } from "../../harness/postgres.ts";
 import { withPrograms } from "../../harness/programs.ts";
 import { run } from "../../harness/published-packages.ts";
+import { tried } from "../../harness/recorded-rows.ts";
 import { smallRelease, temporaryFolder } from "../../harness/release.ts";
 
 const ROOT = resolve(import.meta.dir, "../../..");
@@ -135,4 +136,5 @@ INSERT INTO visits VALUES (1, '${PROXY}'), (2, '${OTHER}'), (3, '2001:db8::1');\
     shell(`psql --no-psqlrc -v ON_ERROR_STOP=1 -qAt "${postgres!.url()}" -f ${file} | sort`);
   for (const file of ["recipe.sql", "again.sql"])
     expect(await psql(file)).toBe(`1|${PROXY}|t\n2|${OTHER}|\n3|2001:db8::1|\n`);
+  tried(import.meta.path, "PostgreSQL", postgres.version, "a join with the CSV export, as in cookbook.md");
 });

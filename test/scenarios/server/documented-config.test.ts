@@ -5,6 +5,7 @@ import { readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { withPrograms } from "../../harness/programs.ts";
 import { made, projectFiles } from "../../harness/project-files.ts";
+import { tried } from "../../harness/recorded-rows.ts";
 import { temporaryFolder } from "../../harness/release.ts";
 import { startSmallServer } from "../../harness/server.ts";
 import { FULL } from "../../harness/share.ts";
@@ -116,6 +117,7 @@ describe("proxies keep email addresses out of their logs, with and without a ser
     // Without the two lines about logs, the address is in the log. This proves that the check above can fail.
     const plain = given.config.replace(/^ {2}(access|error)_log .*\n/gm, "");
     expect(isLogged(seenBy({ ...given, config: plain }).log)).toBe(true);
+    tried(import.meta.path, "nginx", ["nginx", "-v"], "TLS and logs, as in one-host.md");
   });
 
   withPrograms("nginx in front of a page of staff", ["nginx", "openssl", ...tools], canUnshare, () => {
@@ -132,6 +134,7 @@ describe("proxies keep email addresses out of their logs, with and without a ser
       [502, 502],
     ]);
     expect(isLogged(log)).toBe(false);
+    tried(import.meta.path, "nginx", ["nginx", "-v"], "lookups by staff, as in MIDDLEWARE.md");
   });
 
   withPrograms("Caddy", ["caddy", ...tools], canUnshare, () => {
@@ -149,6 +152,7 @@ describe("proxies keep email addresses out of their logs, with and without a ser
     expect(isLogged(log)).toBe(false);
     const plain = given.config.replace(/^ +exclude .*\n/m, "");
     expect(isLogged(seenBy({ ...given, config: plain }).log)).toBe(true);
+    tried(import.meta.path, "Caddy", ["caddy", "version"], "TLS and logs, as in one-host.md");
   });
 });
 
@@ -187,6 +191,7 @@ describe("proxies that ask /v1/forward-auth about their visitors", () => {
       .replace("  location = /inkling", `${location![1]}\n  location = /inkling`);
     const away = { status: 200, flags: null, country: null };
     expect(judgedBy(nginx(open))).toMatchObject({ ...passes, ...denied, undecided: away, away: [200, 200] });
+    tried(import.meta.path, "nginx", ["nginx", "-v"], "`/v1/forward-auth`, as in proxies.md");
   });
 
   withPrograms("Caddy", ["caddy", "ip", "mount"], canUnshare, () => {
@@ -202,6 +207,7 @@ describe("proxies that ask /v1/forward-auth about their visitors", () => {
     ]);
     const judged = { ...passes, ...denied, undecided: refused(503), away: [502, 502], lookups: 5 };
     expect(judgedBy({ files, commands })).toEqual(judged as unknown as Judged);
+    tried(import.meta.path, "Caddy", ["caddy", "version"], "`/v1/forward-auth`, as in proxies.md");
   });
 
   withPrograms("HAProxy", ["haproxy", "ip", "mount"], canUnshare, () => {
@@ -210,6 +216,7 @@ describe("proxies that ask /v1/forward-auth about their visitors", () => {
     const commands = ["-c", "-db"].map((option) => ["haproxy", option, "-f", file]);
     const judged = { ...passes, ...denied, undecided: refused(503), away: [200, 503], lookups: 2 };
     expect(judgedBy({ files, commands })).toEqual(judged as unknown as Judged);
+    tried(import.meta.path, "HAProxy", ["haproxy", "-v"], "`/v1/forward-auth`, as in proxies.md");
   });
 
   test("Traefik and Envoy: what they send, as their definitions have it, is judged", async () => {
@@ -278,6 +285,8 @@ describe("the service of systemd", () => {
     });
     expect(problems).toEqual("");
     expect(broken).toContain("Unknown key");
+    const version = ["systemd-analyze", "--version"];
+    tried(import.meta.path, "systemd", version, "the units in deploy/ and examples/, by systemd-analyze");
   });
 
   withPrograms("its services may do little", ["systemd-analyze"], true, () => {

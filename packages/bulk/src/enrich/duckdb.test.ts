@@ -1,14 +1,17 @@
-// Runs the query of docs/enrich.md in DuckDB.
+// Runs the queries of docs/enrich.md and docs/exports.md in DuckDB.
 
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
+import { tried } from "../../../../test/harness/recorded-rows.ts";
 import { smallRelease } from "../../../../test/harness/release.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { runHere } from "../../../cli/src/program.testing.ts";
 
 const PAGE = join(import.meta.dir, "../../../../docs/enrich.md");
+const EXPORTS = join(import.meta.dir, "../../../../docs/exports.md");
+const DUCKDB = "@duckdb/node-api";
 /** More rows than DuckDB reads to detect the quote. */
 const PLAIN_ROWS = 140_000;
 
@@ -42,4 +45,44 @@ test("DuckDB reads quoted cities that come late, as docs/enrich.md says", async 
   await expect(rowsOf(`SELECT count(*) FROM read_csv('${target}')`)).rejects.toThrow(
     "Expected Number of Columns",
   );
+  tried(import.meta.path, DUCKDB, DUCKDB, "reading the output of `inkling enrich`, as in enrich.md");
+});
+
+test("DuckDB joins visits with the Parquet export, as docs/exports.md says", async () => {
+  const temp = temporaryFolder();
+  const dataDir = join(temp, "data");
+  smallRelease(dataDir, 1);
+  const ran = await runHere(
+    ["export", "parquet", "--lookup", "geolocate", "--out", join(temp, "inkling.parquet")],
+    { env: { INKLING_DATA_DIR: dataDir }, cwd: temp },
+  );
+  expect(ran.code).toBe(0);
+  const connection = await (await DuckDBInstance.create(":memory:")).connect();
+  const rowsOf = async (query: string) =>
+    (
+      await connection.runAndReadAll(
+        query.replaceAll("'inkling.parquet'", `'${join(temp, "inkling.parquet")}'`),
+      )
+    ).getRows();
+  await rowsOf(`CREATE TABLE visits AS SELECT unnest(['81.2.69.0', '81.2.69.255', '81.2.70.0', '8.8.8.8',
+    '2001:db8::1', '::1', 'nonsense', '81.2.69.256']) AS ip`);
+  const queries = [...readFileSync(EXPORTS, "utf8").matchAll(/```sql\n(.*?)```/gs)].map(([, text]) => text!);
+  expect(queries).toHaveLength(3);
+  const [ipv4, ipv6, one] = queries.map((query) => query.replace(/;\s*$/, ""));
+  expect(await rowsOf(`SELECT * FROM (${ipv4}) ORDER BY ip`)).toEqual([
+    ["8.8.8.8", null],
+    ["81.2.69.0", "GB"],
+    ["81.2.69.255", "GB"],
+    ["81.2.69.256", null],
+    ["81.2.70.0", null],
+    ["nonsense", null],
+  ]);
+  expect(await rowsOf(`SELECT * FROM (${ipv6}) ORDER BY ip`)).toEqual([
+    ["2001:db8::1", null],
+    ["::1", null],
+  ]);
+  expect(await rowsOf(one!)).toEqual([]);
+  const hex = `00000000000000000000ffff${Buffer.from([81, 2, 69, 142]).toString("hex")}`;
+  expect(await rowsOf(one!.replaceAll(/'0{20}ffff[0-9a-f]{8}'/g, `'${hex}'`))).toEqual([["GB"]]);
+  tried(import.meta.path, DUCKDB, DUCKDB, "joins with the Parquet export, as in exports.md");
 });

@@ -1,0 +1,28 @@
+// recorded-tables.ts: generates the tables whose rows tests have recorded (test/record-rows.ts): software on the other
+// side in docs/compatibility.md.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Tried } from "../../test/harness/recorded-rows.ts";
+import { type GeneratedSection, markdownTable } from "./generated.ts";
+
+const rowsOf = <Row>(table: string): readonly Row[] =>
+  JSON.parse(readFileSync(join(import.meta.dirname, `../../test/${table}.json`), "utf8"));
+
+const testLink = (test: string) => `[${test.split("/").at(-1)}](../${test})`;
+
+export function recordedTables(): GeneratedSection[] {
+  const software = rowsOf<Tried>("compatibility").map((row) => [
+    row.software,
+    row.version,
+    row.tried,
+    testLink(row.test),
+  ]);
+  return [
+    {
+      path: "docs/compatibility.md",
+      section: "compatibility",
+      content: markdownTable(["software", "version", "what was tried", "test"], software),
+    },
+  ];
+}
