@@ -196,6 +196,11 @@ const SERVER_EVENTS = {
     levels: ["error"],
     help: "The server stopped without a database. `decisions` decisions were not stored.",
   },
+  "database-upgraded": {
+    about: "server",
+    levels: ["info"],
+    help: "An earlier version of Inkling wrote the database. Its tables are now at version `to` instead of `from`, and that version can no longer read them: [downgrade](backup.md#downgrade).",
+  },
   "database-replaced": {
     about: "server",
     levels: ["error"],

@@ -520,20 +520,27 @@ const TIMEOUT_MS = 600_000;
 /** An arbitrary number. Every process takes this lock while it migrates. */
 const POSTGRES_LOCK = 0x696e6b6c; // "inkl"
 
+/** The newest steps before and after an upgrade. */
+export interface Upgrade {
+  readonly from: number;
+  readonly to: number;
+}
+
 /**
  * Brings the tables up to date.
  * @param now epoch ms
+ * @returns what happened to existing tables; undefined for an empty database, or if there was nothing to do
  * @throws StoreError
  */
 export async function migrate(
   database: Database,
   now: number,
   migrations: readonly Migration[] = MIGRATIONS,
-): Promise<void> {
+): Promise<Upgrade | undefined> {
   const newest = migrations.at(-1)?.id ?? 0;
   // At an ordinary start, this check reads one row. It needs neither a lock nor the right to create tables.
-  if ((await database.run(versionOf)) === newest) return;
-  await database.transaction(
+  if ((await database.run(versionOf)) === newest) return undefined;
+  const from = await database.transaction(
     async (tx) => {
       if (database.dialect === "postgres") await tx`SELECT pg_advisory_xact_lock(${POSTGRES_LOCK})`;
       await tx`CREATE TABLE IF NOT EXISTS inkling_migrations
@@ -543,10 +550,12 @@ export async function migrate(
       for (const migration of migrations) {
         if (migration.id > version) await apply(tx, migration, database.dialect, now);
       }
+      return version;
     },
     true,
     TIMEOUT_MS,
   );
+  return from === 0 || from === newest ? undefined : { from, to: newest };
 }
 
 async function apply(

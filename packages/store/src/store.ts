@@ -31,6 +31,7 @@ import { type KeyUpdate, keyLine, removalLine, sharedLines } from "./keys/key-ta
 import type { KeySource } from "./keys/live-keys.ts";
 import type { Revocation, RevokedFile } from "./keys/revoked-file.ts";
 import { hashToken, type KeyMode, newKeyToken, tokenHint } from "./keys/token.ts";
+import type { Upgrade } from "./migrations.ts";
 import { NoticeListener } from "./notices.ts";
 import { OverrideStore } from "./overrides.ts";
 import { Retention } from "./retention.ts";
@@ -66,6 +67,8 @@ interface StoreOptions {
   readonly revoked?: RevokedFile;
   /** Gets an error for each row that this version cannot read, and if another SQLite file replaced the one in use. */
   readonly log?: Pick<EventLog, "error">;
+  /** Is told if tables of an earlier version were upgraded. */
+  readonly onUpgrade?: (upgrade: Upgrade) => void;
 }
 
 /** A key and its token, which is shown only once. */
@@ -119,11 +122,13 @@ export class Store implements KeySource {
     const { now, randomBytes = (n) => crypto.getRandomValues(new Uint8Array(n)) } = options;
     this.tables = new Tables(this.database, now, randomBytes);
     this.tables.unreadable.log = options.log;
+    this.tables.onUpgrade = options.onUpgrade;
     const { isShared } = this.tables;
     this.records = isShared ? new Database(address, options.timeoutMs, "records") : this.database;
     const records = isShared
       ? new Tables(this.records, now, randomBytes, this.tables.unreadable)
       : this.tables;
+    records.onUpgrade = options.onUpgrade; // whichever of the two is used first upgrades
     this.database.onOtherFile = () => {
       this.tables.migrateAgain();
       options.log?.error("database-replaced", { database: this.label });

@@ -3,7 +3,7 @@
 import type { SQL, TransactionSQL } from "bun";
 import type { Database } from "./database.ts";
 import type { EpochMs } from "./keys/key.ts";
-import { migrate } from "./migrations.ts";
+import { migrate, type Upgrade } from "./migrations.ts";
 import { NOTICES, type Noticed } from "./notices.ts";
 import { UnreadableRows } from "./unreadable.ts";
 
@@ -16,6 +16,8 @@ export class Tables {
   readonly now: () => EpochMs;
   readonly randomBytes: (n: number) => Uint8Array;
   readonly unreadable: UnreadableRows;
+  /** Is told once existing tables have been upgraded. */
+  onUpgrade: ((upgrade: Upgrade) => void) | undefined;
   private readonly database: Database;
   private readonly clockOf: "database" | "host";
   private migrated: Promise<void> | undefined;
@@ -112,10 +114,15 @@ export class Tables {
 
   /** Runs the migrations at the first call that reaches the database. */
   private ready(): Promise<void> {
-    this.migrated ??= migrate(this.database, this.now()).catch((error) => {
-      this.migrated = undefined;
-      throw error;
-    });
+    this.migrated ??= migrate(this.database, this.now()).then(
+      (upgrade) => {
+        if (upgrade !== undefined) this.onUpgrade?.(upgrade);
+      },
+      (error) => {
+        this.migrated = undefined;
+        throw error;
+      },
+    );
     return this.migrated;
   }
 }

@@ -17,7 +17,7 @@ import {
   StoreError,
   withEntry,
 } from "@inkling/store";
-import { databaseFile } from "../config/settings.ts";
+import { databaseFile, maskUrl } from "../config/settings.ts";
 import { cliAuthor } from "../config/user.ts";
 import { CliError } from "../terminal/errors.ts";
 import { type ErrorOutput, warn } from "../terminal/terminal.ts";
@@ -142,6 +142,10 @@ async function withOpened<T>(settings: Settings, work: (store: Store) => Promise
   }
   const store = await openStore(settings.databaseUrl, {
     ...(revoked !== undefined && { revoked }),
+    onUpgrade: ({ from, to }) =>
+      process.stderr.write(
+        `Upgraded the tables of ${maskUrl(settings.databaseUrl)} from version ${from} to ${to}.\n`,
+      ),
     log: {
       error: (_, { table, id, reason } = {}) => {
         if (id === undefined) return;

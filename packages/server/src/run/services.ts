@@ -57,7 +57,8 @@ export async function openServices(
   const file = new RevokedFile(join(dataDir, DATA_FOLDER.revoked));
   takeEarlierRevocations(dataDir, file, log);
   openRevoked(file);
-  const store = await openStore(databaseUrl, { mayBeUnreachable: true, revoked: file, log });
+  const onUpgrade = (upgrade: object) => log.info("database-upgraded", { ...upgrade });
+  const store = await openStore(databaseUrl, { mayBeUnreachable: true, revoked: file, log, onUpgrade });
   closers.push(() => store.close());
 
   const keyring = new Keyring();
