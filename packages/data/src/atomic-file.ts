@@ -26,6 +26,8 @@ import { isAtWork, startOf } from "./process-start.ts";
  */
 export const TEMPORARY = ".tmp-";
 const OWNED = /^\.tmp-(\d+)(?:\.(\d*))?-/;
+/** A copy under a temporary name has temporary files too, whose names have the prefix twice. */
+const PREFIXES = /^(?:\.tmp-\d+(?:\.\d*)?-)+/;
 
 /** Milliseconds after the last write from which a temporary file beside a file that the user named may be removed. */
 const LEFTOVER_MS = 3_600_000;
@@ -63,7 +65,7 @@ function removeLeftovers(path: string): void {
   const folder = dirname(path);
   try {
     for (const file of readdirSync(folder))
-      if (file.replace(OWNED, "") === basename(path) && isLeftover(file) && isOld(join(folder, file)))
+      if (file.replace(PREFIXES, "") === basename(path) && isLeftover(file) && isOld(join(folder, file)))
         rmSync(join(folder, file));
   } catch {
     // a leftover of another user, or a folder that cannot be listed: the new file does not depend on it
