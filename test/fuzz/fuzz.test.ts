@@ -20,16 +20,22 @@ const LIMIT_MS = FUZZ_MINUTES * 60_000 + 300_000;
 /** For each target: the default number of cases, the memory limit, and outcomes that must all occur. */
 const ROWS: readonly [name: string, cases: number, mostBytes: number, outcomes: readonly string[]][] = [
   ["address", 20_000, 300 * MB, ["IPv4", "IPv6", "network", "refused"]],
+  ["agents", 1_000, 500 * MB, ["answered", "refused", "protocol error"]],
   ["archives", 1_000, 400 * MB, ["unpacked", "refused", "too large"]],
+  ["backups", 1_500, 400 * MB, ["restorable", "damaged", "damaged inside", "not a backup"]],
   ["batches", 600, 500 * MB, ["JSON", "NDJSON", "damaged gzip", "BATCH_INVALID"]],
+  ["channels", 3_000, 300 * MB, ["signed", "other-key", "unsigned", "unreadable"]],
   ["dns", 20_000, 300 * MB, ["none of ours", "failed", "none", "nxdomain", "records", "truncated"]],
   ["email", 10_000, 400 * MB, ["disposable", "valid", "not valid", "no host"]],
   ["feeds", 4_000, 400 * MB, ["read", "empty", "refused"]],
   ["http", 1_000, 500 * MB, ["200", "400", "401", "404", "closed"]],
   ["mmdb", 1_500, 400 * MB, ["answered", "metadata", "separator", "search tree", "data section"]],
+  ["outcomes", 10_000, 300 * MB, ["read", "refused", "skipped"]],
+  ["overrides", 3_000, 400 * MB, ["imported", "refused", "no JSON", "no file", "copy", "copy in part"]],
   ["rows", 2_000, 400 * MB, ["csv", "tsv", "ndjson", "lines", "refused"]],
   ["rulesets", 3_000, 400 * MB, ["live rules", "no live rule", "refused"]],
   ["segments", 150, 500 * MB, ["refused at open", "found by verify", "sound"]],
+  ["settings", 2_000, 400 * MB, ["settings", "refused", "choice", "choice refused"]],
   ["visitors", 10_000, 300 * MB, ["visitor", "no JSON", "refused"]],
   [
     "webhooks",

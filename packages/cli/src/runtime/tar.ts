@@ -82,6 +82,7 @@ export function readTar(descriptor: number, length: number): TarEntry[] {
       throw new TarError(`${JSON.stringify(name)} is not an ordinary file`, false);
     const size = sizeIn(header);
     const offset = at + BLOCK;
+    if (size < 0) throw new TarError("a header is damaged", false); // "-1750" is a number in octal, too
     if (!Number.isSafeInteger(size) || offset + size > length) throw new TarError("it ends too early", false);
     entries.push({ name, offset, size });
     at = offset + Math.ceil(size / BLOCK) * BLOCK;
