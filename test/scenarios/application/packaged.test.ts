@@ -14,6 +14,7 @@ import {
   installLocal,
   run,
 } from "../../harness/published-packages.ts";
+import { tried } from "../../harness/recorded-rows.ts";
 import { temporaryFolder } from "../../harness/release.ts";
 import { FULL } from "../../harness/share.ts";
 
@@ -151,31 +152,43 @@ describe("the executable", () => {
   );
 });
 
-describe.if(FULL)("npm, with a registry of this machine", () => {
-  test("installs all three in an empty folder, and `npx @inkling/cli up` answers", async () => {
-    const archives = new Map<string, string>();
-    for (const name of PUBLIC) archives.set(`@inkling/${name}`, await archiveOf(name));
-    const registry = startRegistry(archives);
-    const project = temporaryFolder();
-    try {
-      writeFileSync(join(project, "package.json"), '{"type":"module"}');
-      const options = [
-        "--registry",
-        registry.url,
-        "--cache",
-        join(project, "cache"),
-        "--no-audit",
-        "--no-fund",
-      ];
-      await run(["npm", "install", ...options, ...PUBLIC.map((name) => `@inkling/${name}`)], project);
-      // Only Bun for other platforms is missing.
-      expect([...registry.missing].filter((name) => !name.startsWith("@oven/bun-"))).toEqual([]);
-      expect((await run(["npx", "@inkling/cli", "--version"], project)).trim()).toBe("0.1.0");
-      const imports = "await import('@inkling/client'); await import('@inkling/local')";
-      await run(["node", "--input-type=module", "-e", imports], project);
-      await walkFirstStart(new PackagedProgram(["npx", "@inkling/cli"], project));
-    } finally {
-      registry.stop();
-    }
-  });
+/** How each package manager adds packages from a registry, without its usual cache. */
+const MANAGERS: Readonly<Record<string, (registry: string, cache: string) => readonly string[]>> = {
+  npm: (registry, cache) => [
+    ...["npm", "install", "--registry", registry, "--cache", cache, "--no-audit", "--no-fund"],
+  ],
+  pnpm: (registry, cache) => ["pnpm", "add", `--registry=${registry}`, `--store-dir=${cache}`],
+  bun: (registry, cache) => [process.execPath, "add", `--registry=${registry}`, `--cache-dir=${cache}`],
+};
+
+// npm and pnpm are those in PATH. For another version of npm, put it first.
+describe.if(FULL).each(Object.entries(MANAGERS))("%s, with a registry of this machine", (manager, add) => {
+  const version = [manager === "bun" ? process.execPath : manager, "--version"];
+  test.if(Bun.which(version[0]!) !== null)(
+    "installs all three in an empty folder, and `inkling up` answers",
+    async () => {
+      const archives = new Map<string, string>();
+      for (const name of PUBLIC) archives.set(`@inkling/${name}`, await archiveOf(name));
+      const registry = startRegistry(archives);
+      const project = temporaryFolder();
+      try {
+        writeFileSync(join(project, "package.json"), '{"type":"module"}');
+        const names = PUBLIC.map((name) => `@inkling/${name}`);
+        await run([...add(registry.url, join(project, "cache")), ...names], project);
+        // Only Bun for other platforms is missing.
+        expect([...registry.missing].filter((name) => !name.startsWith("@oven/bun-"))).toEqual([]);
+        const inkling = join(project, "node_modules/.bin/inkling");
+        expect((await run([inkling, "--version"], project)).trim()).toBe("0.1.0");
+        const imports = "await import('@inkling/client'); await import('@inkling/local')";
+        await run(["node", "--input-type=module", "-e", imports], project);
+        if (manager === "npm") await walkFirstStart(new PackagedProgram(["npx", "@inkling/cli"], project));
+        else await walk(new PackagedProgram([inkling], project));
+        const [major] = (await run(version, project)).split(".");
+        const what = "installing the three packages in an empty folder";
+        tried(import.meta.path, `${manager} ${major}`, version, what);
+      } finally {
+        registry.stop();
+      }
+    },
+  );
 });

@@ -3,6 +3,7 @@
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { drilled } from "../../harness/recorded-rows.ts";
 import { share } from "../../harness/share.ts";
 import { HOSTS, LIMIT, type Seen } from "./apart-hosts.ts";
 
@@ -32,4 +33,10 @@ else
     expect(seen.allowed).toBeGreaterThan(LIMIT.burst / 2);
     expect(seen.refused).toBeGreaterThan(0); // otherwise this test proves nothing
     expect(seen).toMatchObject({ failed: 0, overridden: 3, revoked: 3 });
+    drilled(
+      import.meta.path,
+      "a group 100 ms from its database, with 5% packet loss, then cut off",
+      "every lookup, at most each host's share of a key's rate",
+      "overrides and revocations, which arrive on every host",
+    );
   });

@@ -19,6 +19,7 @@ import { openStore } from "../../../packages/store/src/store.ts";
 import { MAIN } from "../../harness/bundled-program.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { Postgres } from "../../harness/postgres.ts";
+import { drilled } from "../../harness/recorded-rows.ts";
 import { GEOLOCATE, SMALL_NETWORK, smallFlag, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { ServerProgram } from "../../harness/server-program.ts";
 import { until } from "../../harness/until.ts";
@@ -215,6 +216,12 @@ describe("an older database", () => {
     await expectRefused(running, setUp);
     const fresh = await startServer(folder(), env); // a new host has no history
     expect(await fresh.status(GEOLOCATE, setUp.after.token)).toBe(200);
+    drilled(
+      import.meta.path,
+      "PostgreSQL goes back to an older state, as by a failover that loses changes",
+      "every lookup of the keys of that state",
+      "revocations since then, on hosts that had seen them; a new host has no list of them",
+    );
   });
 });
 
@@ -290,6 +297,12 @@ test("PostgreSQL that is unreachable: changes are refused, a key is revoked on e
   await until(async () => (await warningsOf(again)).warnings.length === 0);
   await until(() => idsIn(other.dataDir).includes(leaked.key.id));
   expect(idsIn(dataDir)).toEqual([leaked.key.id]);
+  drilled(
+    import.meta.path,
+    "PostgreSQL is unreachable, also during a restart",
+    "every lookup, with the keys that the host last read",
+    "all keys; changes are refused, and a key that was revoked with `--here` stays refused",
+  );
 });
 
 test("a list that cannot be read stops the start, and one that cannot be written refuses the revocation", async () => {
@@ -372,6 +385,12 @@ test("a file that is lost under a running server: commands create no other, and 
   expect(await main.status(GEOLOCATE, shop.token)).toBe(200);
   expect(await main.status(GEOLOCATE, leaked.token)).toBe(401);
   expect(await inkling(dataDir, ["keys", "create"])).toMatchObject({ exitCode: 0 });
+  drilled(
+    import.meta.path,
+    "the SQLite file is deleted under a running server",
+    "every lookup, with the keys that the host last read",
+    "a copy of keys and overrides; no command creates an empty database, and a restored backup continues",
+  );
 });
 
 test("an empty database: the copies apply, and nothing is created in it", async () => {

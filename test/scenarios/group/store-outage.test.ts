@@ -12,6 +12,7 @@ import { Keyring } from "../../../packages/store/src/keys/keyring.ts";
 import { liveKeys } from "../../../packages/store/src/keys/live-keys.ts";
 import { openStore, type Store } from "../../../packages/store/src/store.ts";
 import { POSTGRES_PASSWORD, Postgres } from "../../harness/postgres.ts";
+import { drilled } from "../../harness/recorded-rows.ts";
 import { GEOLOCATE, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { ServerProgram } from "../../harness/server-program.ts";
 import { onSignal } from "../../harness/thread-faults.ts";
@@ -90,6 +91,12 @@ describe("PostgreSQL in the middle of traffic", () => {
       expect(counts.refused).toBe(0);
       expect(counts.recorded).toBeGreaterThan(120);
       expect(await stored(store, key.id)).toBe(counts.recorded);
+      drilled(
+        import.meta.path,
+        `PostgreSQL: ${way}, then started again, three times`,
+        "every lookup of every key",
+        "usage, counted exactly once",
+      );
     });
   }
 
@@ -124,6 +131,12 @@ describe("PostgreSQL in the middle of traffic", () => {
     expect(pings.map(({ status }) => status)).toEqual(Array(8).fill("rejected"));
     proxy.silentAfter = undefined;
     await store.ping();
+    drilled(
+      import.meta.path,
+      "PostgreSQL no longer answers, after it has counted",
+      "every lookup: none waits for the database",
+      "usage, counted exactly once; a time limit ends the wait",
+    );
   });
 
   test("away at the start: the store opens, tables are made and keys are read once it is there", async () => {

@@ -6,6 +6,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { currentName, pin, releaseNames, unpin, verifyRelease } from "@inkling/data";
 import { build } from "../../../packages/compiler/src/pipeline/build.ts";
+import { drilled } from "../../harness/recorded-rows.ts";
 import { temporaryFolder } from "../../harness/release.ts";
 import { smallFeeds } from "../../harness/small-feeds.ts";
 
@@ -31,7 +32,7 @@ test.each([
   ["a year behind", -365 * DAY],
 ])(
   "a clock that was %s: unchanged rounds publish nothing, and unpin goes to the last published",
-  async (_, off) => {
+  async (clock, off) => {
     const dataDir = temporaryFolder();
     const buildAt = (at: number, content: string) => {
       letter = content;
@@ -61,5 +62,11 @@ test.each([
 
     pin(dataDir, first.name);
     expect(await unpin(dataDir, verifyRelease)).toEqual({ from: first.name, to: last.name, wasPinned: true });
+    drilled(
+      import.meta.path,
+      `a build while the clock is ${clock}`,
+      "the last published release, whatever the times in the names",
+      "builds continue once the clock is right",
+    );
   },
 );

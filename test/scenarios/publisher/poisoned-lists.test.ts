@@ -9,6 +9,7 @@ import { feedsReport, IpAddress, type UnwrappedAddress } from "@inkling/engine";
 import { FEEDS } from "../../../packages/compiler/src/catalog/feeds.ts";
 import { type Build, build } from "../../../packages/compiler/src/pipeline/build.ts";
 import { randomWords } from "../../harness/random.ts";
+import { drilled } from "../../harness/recorded-rows.ts";
 import { freshMirror } from "../../harness/release.ts";
 import { temporaryFolder } from "../../harness/temporary-folder.ts";
 
@@ -93,6 +94,12 @@ test("29.9% more entries of /10 in one list and 39% of /14 in another are held",
   expect(second).toMatchObject({ published: false, name: first.name, held: [VPN, DROP] });
   expect(shown(DROP).error).toMatch(/has a network of \/10 \(IPv4\): \/11 is the widest allowed/);
   expect(shown(VPN).error).toMatch(/has a network of \/14 \(IPv4\): \/15 is the widest allowed/);
+  drilled(
+    import.meta.path,
+    "lists claim large parts of the internet",
+    "the same flags as before",
+    "the copies of before; the new copies are held until an operator accepts them",
+  );
 });
 
 test("as many entries of a width that the lists may hold are held: they cover too much", async () => {

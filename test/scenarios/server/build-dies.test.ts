@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { DATA_FOLDER, findLock, readFeedsReport } from "@inkling/data";
 import { writeFeedChoice } from "../../../packages/compiler/src/catalog/feed-choice.ts";
 import { inkling } from "../../harness/inkling.ts";
+import { drilled } from "../../harness/recorded-rows.ts";
 import { LISTS_ALONE, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { ServerProgram } from "../../harness/server-program.ts";
 import { until } from "../../harness/until.ts";
@@ -54,6 +55,12 @@ test("a killed build is a failed build", async () => {
   await until(async () => (await server.metric("inkling_build_failed")) === 1);
   const found = expect.stringMatching(/^the latest build failed .*: the build died \(SIGKILL\); .*memory/);
   expect(await latestBuild()).toMatchObject({ state: "problem", found });
+  drilled(
+    import.meta.path,
+    "the process that builds is killed",
+    "every lookup, by the release of before",
+    "the release of before; metric, admin API and `doctor` say that the build failed",
+  );
 });
 
 test("a build whose server is killed says so, and asks for nothing to be fixed", async () => {

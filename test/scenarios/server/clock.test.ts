@@ -29,6 +29,7 @@ import { hashToken } from "../../../packages/store/src/keys/token.ts";
 import { liveOverrides } from "../../../packages/store/src/overrides/live-overrides.ts";
 import type { UsageBatch } from "../../../packages/store/src/usage.ts";
 import { keyUpdate } from "../../harness/key-updates.ts";
+import { drilled } from "../../harness/recorded-rows.ts";
 import { temporaryFolder } from "../../harness/release.ts";
 import { freshToken } from "../../harness/tokens.ts";
 
@@ -287,7 +288,7 @@ describe("a clock that jumps, with the monotonic clock beside it", () => {
     return { clock, jumps, pass, options: { ...options, log } };
   };
 
-  test("30 days ahead and back: the quota gives nothing more, and usage is booked on the right day", async () => {
+  test("40 days ahead and back: the quota gives nothing more, and usage is booked on the right day", async () => {
     const { clock, jumps, pass, options } = machine();
     const steady = new SteadyClock(options);
     const { stored, recorder, lookUp } = server(
@@ -299,15 +300,21 @@ describe("a clock that jumps, with the monotonic clock beside it", () => {
       steady,
     );
     expect(lookUp(40)).toBe(40);
-    for (const jump of [30 * DAY_MS, -30 * DAY_MS]) {
+    for (const jump of [40 * DAY_MS, -40 * DAY_MS]) {
       clock.now += jump;
       expect(lookUp(150)).toBe(jump > 0 ? 60 : 0);
       pass(60_000);
       expect(lookUp(10)).toBe(0);
     }
     await recorder.stop();
-    expect(jumps).toEqual([30 * DAY_MS, 0]);
+    expect(jumps).toEqual([40 * DAY_MS, 0]);
     expect([...stored]).toEqual([[dayOf(NOON), 100]]);
+    drilled(
+      import.meta.path,
+      "the clock jumps 40 days ahead, and back",
+      "every lookup within the quota, and none beyond it",
+      "usage on the right day; the quota was neither locked nor given twice",
+    );
   });
 
   test("is believed when it has stayed so for an hour, and small corrections are taken at once", () => {

@@ -9,6 +9,7 @@ import { BUN_FLAGS } from "../../../packages/cli/bin/launch.mjs";
 import { MAIN } from "../../harness/bundled-program.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { freePort } from "../../harness/ports.ts";
+import { drilled } from "../../harness/recorded-rows.ts";
 import { SMALL_NETWORK, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { freshToken } from "../../harness/tokens.ts";
 import { until } from "../../harness/until.ts";
@@ -237,6 +238,12 @@ describe.if(process.platform === "linux").each([1, 3])("%i threads that answer",
     repair();
     await server.serves(wanted.id);
     expect(await server.metric("inkling_release_refused 0")).toBe(true);
+    drilled(
+      import.meta.path,
+      "a segment in use is cut off, so that the server crashes",
+      "after the restart, every lookup by an earlier release",
+      "the earlier release; the damaged one serves once it is repaired",
+    );
   });
 
   test.concurrent.each(DAMAGES)("%s before the start", async (_, damage) => {

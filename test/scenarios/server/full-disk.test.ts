@@ -3,6 +3,7 @@
 
 import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { drilled } from "../../harness/recorded-rows.ts";
 import { temporaryFolder } from "../../harness/release.ts";
 import type { Seen } from "./full-disk.ts";
 
@@ -67,6 +68,12 @@ describe.if(canMount)("a disk that cannot be written", () => {
       expect.stringContaining("the database cannot be written, because its disk is full"),
     ]);
     expect(stored).toBe(statuses.length);
+    drilled(
+      import.meta.path,
+      "the disk of the data folder and the database is full",
+      "every lookup; `/readyz` has a warning",
+      "no release is switched and no part of a file remains; usage waits, and is stored once there is room",
+    );
   });
 
   test("a key cannot be revoked on a full disk: each way says so, and `--here` works once there is room", () => {
@@ -120,6 +127,12 @@ describe.if(canMount)("a disk that cannot be written", () => {
     expect(finding(doctor, "release")).toMatchObject({ state: "ok" });
     expect(verify).toBe(0);
     expect(doctor).not.toMatch(/delete/i);
+    drilled(
+      import.meta.path,
+      "the data folder is read-only",
+      "every lookup",
+      "the release in use; updates and changes are refused, with the reason",
+    );
   });
 
   test("files that cannot be written are mapped all the same, until they are collected", () => {

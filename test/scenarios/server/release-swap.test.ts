@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { NO_FLAGS } from "@inkling/contract";
 import { type RunningServer, startServer } from "../../../packages/server/src/run/server.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
+import { drilled } from "../../harness/recorded-rows.ts";
 import { smallCity, smallDomain, smallFlag, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { testServerOptions } from "../../harness/server-options.ts";
 import { freshToken } from "../../harness/tokens.ts";
@@ -113,7 +114,7 @@ test.each([
   ["gone", (path: string) => rmSync(path)],
 ] as const)(
   "a new release with a segment %s is refused, and serves once it is repaired",
-  async (_, damage) => {
+  async (damaged, damage) => {
     const before = await version();
     // The release is built in another folder, and its damaged copy is moved in, because files in use are
     // never written to.
@@ -154,6 +155,12 @@ test.each([
     await until(async () => (await version()) === id);
     await checkAnswers();
     expect(await refused()).toBeNull();
+    drilled(
+      import.meta.path,
+      `a new release with a segment ${damaged}`,
+      "every lookup, by the release of before",
+      "the release of before; the new one serves once it is repaired",
+    );
   },
 );
 

@@ -27,6 +27,7 @@ import {
   type Release,
   release,
 } from "@inkling/engine";
+import { drilled } from "../../../../test/harness/recorded-rows.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
@@ -337,10 +338,13 @@ const BAD: readonly Case[] = [
   },
 ];
 
+/** In the table of docs/troubleshooting.md. docs/feed-checks.md has all cases. */
+const DRILLED = ["a slow drip", "a gzip bomb", "a 1 GB line", "no answer at all"];
+
 describe("a publisher that misbehaves", () => {
   test.each(BAD.map((row) => [row.name, row] as const))(
     "%s",
-    async (_name, { list = TOR_LIST, outcome, bad, error, isUnreached, times }) => {
+    async (name, { list = TOR_LIST, outcome, bad, error, isUnreached, times }) => {
       const { feed } = list;
       script.answer = good(list, 1);
       const first = await run(feed, DAY_1);
@@ -374,6 +378,8 @@ describe("a publisher that misbehaves", () => {
       expect(shown().failures).toBeUndefined();
       expect(shown().held).toBeUndefined();
       expect(list.has(current(), "new")).toBe(true);
+      if (DRILLED.includes(name))
+        drilled(import.meta.path, `a feed: ${name}`, "the flags of before", `the copy of before; ${outcome}`);
     },
   );
 });
@@ -755,7 +761,7 @@ describe(DISK_FULL.name, () => {
     ["the feed's state", "state.json"],
     ["the pointer", "current"],
   ];
-  test.each(files)("%s", async (_name, file) => {
+  test.each(files)("%s", async (name, file) => {
     script.answer = good(TOR_LIST, 1);
     await run(TOR, DAY_1);
     script.answer = good(TOR_LIST, 2);
@@ -777,6 +783,8 @@ describe(DISK_FULL.name, () => {
     script.answer = good(TOR_LIST, 3);
     expect(await run(TOR, DAY_3)).toMatchObject({ published: true, held: [], failed: [] });
     expect(hasAddress(current(), "new")).toBe(true);
+    const fault = `the disk is full when a build writes ${name}`;
+    drilled(import.meta.path, fault, "the flags of before", "the release of before; the next build succeeds");
   });
 });
 
