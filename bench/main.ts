@@ -43,7 +43,7 @@ ${PARTS.map(line).join("\n")}
 
 Peers from Debian: ${APT}
 The command installs Vega, which draws the plots, into bench/node_modules if it is missing.
-Results are kept in bench/results, data in ${data.CACHE.replace(`${ROOT}/`, "")}; INKLING_BENCH_CACHE names another folder.
+Results are kept in bench/results, data in ${data.CACHE.replace(`${ROOT}/`, "")}; INKLING_BENCH_CACHE sets another folder.
 `;
 }
 
@@ -64,7 +64,7 @@ const OPTIONS = {
   hours: { type: "string" },
 } as const;
 
-/** @returns undefined for --help @throws Error that names the mistake */
+/** @returns undefined for --help @throws Error that shows the mistake */
 function readCommand(args: string[]): Command | undefined {
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
   if (values.help || values.list) return undefined;

@@ -55,7 +55,7 @@ export async function bundle(out: string = DIST): Promise<void> {
 
 /**
  * Returns the name, version, licence and notices of every npm package with a file in the bundle.
- * @throws Error if a package names no licence
+ * @throws Error if a package has no licence
  */
 function licences(inputs: readonly string[]): string {
   const folders = new Set(
@@ -75,7 +75,7 @@ function licences(inputs: readonly string[]): string {
           .filter((input) => resolve(input, "..") === folder)
           .map((input) => entries.find((entry) => entry === `${basename(input)}.LICENSE.txt`)),
       ].filter((entry) => entry !== undefined);
-      if (typeof license !== "string") throw new Error(`${name} names no licence`);
+      if (typeof license !== "string") throw new Error(`${name} has no licence`);
       const text = texts.map((entry) => `\n${readFileSync(join(folder, entry), "utf8").trim()}\n`);
       return `${name} ${version}: ${license}\n${text.join("")}`;
     })

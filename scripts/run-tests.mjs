@@ -127,7 +127,7 @@ async function runFiles(files, options, results) {
     options.minutes ?? (full ? FULL_RUN_MINUTES : RUN_MINUTES) + Number(fuzz ?? 0) * files.length;
   const junit = join(temp, "junit.xml");
   const args = ["test", `--parallel=${jobs}`, `--timeout=${TEST_MINUTES * MINUTE_MS}`];
-  // Concurrent tests wait for each other's servers: more than four at once only make each of them late.
+  // Concurrent tests wait for each other's servers: more than four immediately only make each of them late.
   args.push("--max-concurrency=4");
   args.push("--reporter=junit", `--reporter-outfile=${junit}`, ...(quiet ? ["--only-failures"] : []));
   if (timings || existsSync(join(root, TIMINGS))) args.push(`--timings=${TIMINGS}`);

@@ -2,7 +2,7 @@
 // packages/compiler/src/catalog/shared-entries.ts.
 //
 // run  npx bun scripts/shared-entries.ts <mirror>
-//      Then run `npm run generate`, which shows the shares in docs/mail-policy.md.
+//      Then run `npm run generate`, which shows the shares in packages/compiler/domain-lists.md.
 //
 // Cost: 2 s. `npm run test:data` compares the result with the stored file. A list that is not in the mirror is read
 // from its seed. Inkling's own lists are not counted.

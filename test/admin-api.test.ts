@@ -165,7 +165,7 @@ describe("a lookup", () => {
     expect(none[1].summary.sources).toBeUndefined(); // only in answers about a single value
   });
 
-  test("in every kept release, newest first and without overrides", async () => {
+  test("in every stored release, newest first and without overrides", async () => {
     const override = { value: INSIDE, flag: smallFlag(3), verdict: false, note: "x" };
     const made = await send("POST", "overrides", override);
     const { document } = await send("POST", "lookup/history", { value: INSIDE });
@@ -339,7 +339,7 @@ describe("data", () => {
     });
   });
 
-  test("switch to any kept release", async () => {
+  test("switch to any stored release", async () => {
     const choose = (current: string | undefined, to: unknown) =>
       send("POST", "data/rollback", { current, to });
     const oldest = await choose(names[0], names[2]);
@@ -349,7 +349,7 @@ describe("data", () => {
     expect(between.document).toMatchObject({ from: names[2], to: names[1], pinned: names[1] });
     const none = await choose(names[1], "20200101T000000000Z-0123456789ab");
     expect([none.status, none.code]).toEqual([404, "RELEASE_NOT_FOUND"]);
-    expect(none.document.problems).toEqual([`kept releases: ${names.join(", ")}`]);
+    expect(none.document.problems).toEqual([`stored releases: ${names.join(", ")}`]);
     for (const name of ["--help", "../../current"])
       expect((await choose(names[1], name)).code).toBe("RELEASE_NOT_FOUND");
     expect((await choose(names[1], 5)).code).toBe("BODY_INVALID");

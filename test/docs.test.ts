@@ -66,7 +66,7 @@ const deadMentions = (all: readonly ProjectFile[], existing = all.map(({ path })
   all
     .filter((file) => !isMarkdown(file) && file.path !== OWN_PATH)
     .flatMap(({ path, text }) =>
-      [...text.matchAll(/(?<![\w/])(?:docs|packages\/engine)\/[a-z-]+\.md(?:#[\w-]+)?/g)]
+      [...text.matchAll(/(?<![\w/])(?:docs|packages\/(?:compiler|engine|server))\/[a-z-]+\.md(?:#[\w-]+)?/g)]
         .map(([link]) => deadLink(all, existing, "README.md", link))
         .filter((problem) => problem !== undefined)
         .map((problem) => `${path}: ${problem}`),

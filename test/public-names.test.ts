@@ -1,4 +1,4 @@
-// public-names.test.ts: tests that the names that users depend on match the recorded ones (docs/stability.md).
+// public-names.test.ts: tests that the names that users depend on match the recorded ones (docs/api.md#stability).
 
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

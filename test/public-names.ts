@@ -1,4 +1,4 @@
-// public-names.ts: the names that docs/stability.md promises, read from the code. `npx bun
+// public-names.ts: the names that docs/api.md#stability promises, read from the code. `npx bun
 // test/public-names.ts` records them in public-names.txt. Use it only for an intended change, with a line in
 // CHANGELOG.md.
 

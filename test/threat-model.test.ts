@@ -1,11 +1,11 @@
-// Tests test/promises.md: every promise names an existing test, and each adversary in docs/threat-model.md has
+// Tests test/promises.md: every promise names an existing test, and each adversary in packages/server/threat-model.md has
 // promises.
 
 import { describe, expect, test } from "bun:test";
 import { posix } from "node:path";
 import { made, type ProjectFile, projectFiles } from "./harness/project-files.ts";
 
-const PAGE = "docs/threat-model.md";
+const PAGE = "packages/server/threat-model.md";
 const PROMISES = "test/promises.md";
 const FEWEST_ROWS = 3;
 

@@ -190,7 +190,7 @@ export class Run {
   }
 
   /**
-   * Runs `undo` when the part ends, even if it fails. If the part is already over, runs it at once.
+   * Runs `undo` when the part ends, even if it fails. If the part is already over, runs it immediately.
    * @throws Error if the part is already over
    */
   defer(undo: () => unknown): void {

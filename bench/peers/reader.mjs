@@ -7,7 +7,7 @@
 //
 // The lookup has the same steps as in the server: parse, unwrap, check for special use, find, and get the answer's
 // bytes. "answer" takes a view of the segment, as the server passes it to the socket, and reads its last byte. "copy"
-// copies the whole answer to a buffer. "blocks" takes BLOCK texts at once. "object" (only with local) waits for a
+// copies the whole answer to a buffer. "blocks" takes BLOCK texts in one call. "object" (only with local) waits for a
 // promise of an object.
 
 import { readFileSync } from "node:fs";
@@ -103,7 +103,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   process.stdout.write(`${JSON.stringify(await pass(way, Number(count), Number(block)))}\n`);
 }
 
-/** Times one pass. "blocks" takes a whole block at once, and "object" returns promises. */
+/** Times one pass. "blocks" takes a whole block in one call, and "object" returns promises. */
 async function pass(way, count, block) {
   const lookUp = ways[way];
   const times = [];

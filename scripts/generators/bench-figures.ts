@@ -109,7 +109,7 @@ function localSpeed({ row, middle }: Recorded): string {
     ["", "Node", "Bun"],
     [
       line("`geolocateBytes`", "bytes"),
-      line("`lookupMany`, 64 at once", "lookupMany, 64 at once"),
+      line("`lookupMany`, 64 in one call", "lookupMany, 64 at once"),
       line("`geolocate`, awaited: an object", "object"),
     ],
   );

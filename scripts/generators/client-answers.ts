@@ -39,7 +39,7 @@ const OF_LOOKUP: Readonly<
   },
   reputation: {
     answer: "Reputation",
-    about: "The flags of an address. All are false if no list names it.",
+    about: "The flags of an address. All are false if no list contains it.",
     evidence: "ReputationEvidence",
   },
   email: { answer: "EmailVerdict", about: "The verdict on an email address.", evidence: "EmailEvidence" },

@@ -1,4 +1,4 @@
-// feed-tables.ts: generates the tables of feeds in docs/feeds.md, docs/own-feeds.md, docs/policy.md and docs/guards.md
+// feed-tables.ts: generates the tables of feeds in docs/feeds.md, docs/own-feeds.md and docs/policy.md
 // from the compiler's feed table.
 
 import {
@@ -137,7 +137,7 @@ export function feedTables(): readonly GeneratedSection[] {
       ),
     },
     {
-      path: "docs/guards.md",
+      path: "docs/policy.md",
       section: "guards",
       content: markdownTable(
         ["kind", "feeds"],

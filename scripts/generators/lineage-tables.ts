@@ -1,5 +1,5 @@
-// lineage-tables.ts: generates the tables in docs/mail-policy.md that show which lists share entries, and which lists copy
-// which.
+// lineage-tables.ts: generates the tables in packages/compiler/domain-lists.md that show which lists share entries, and
+// which lists copy which.
 
 import { DOMAIN_SOURCES, shareOf } from "../../packages/compiler/src/catalog/domain-lineage.ts";
 import { SHARED_ENTRIES } from "../../packages/compiler/src/catalog/shared-entries.ts";
@@ -9,7 +9,11 @@ const code = (id: string) => `\`${id}\``;
 const percent = (list: string, other: string) => `${(100 * shareOf(list, other)).toFixed(1)}%`;
 
 export function lineageTables(): readonly GeneratedSection[] {
-  const page = (section: string, content: string) => ({ path: "docs/mail-policy.md", section, content });
+  const page = (section: string, content: string) => ({
+    path: "packages/compiler/domain-lists.md",
+    section,
+    content,
+  });
   const own = SHARED_ENTRIES.filter(([list, other]) => list === other);
   const lists = own.map(([list]) => list);
   const shares = own.map(([list, , entries]) => [

@@ -1,11 +1,11 @@
 // problems.ts: generates the TypeScript client's error codes and hints, and the tables of docs/errors.md and
-// docs/admin-errors.md.
+// docs/admin-api.md.
 
 import { ADMIN_PROBLEMS, CLIENT_PROBLEMS, PROBLEMS } from "@inkling/contract";
 import { type Generated, markdownTable } from "./generated.ts";
 
 const PAGE = "docs/errors.md";
-const ADMIN_PAGE = "docs/admin-errors.md";
+const ADMIN_PAGE = "docs/admin-api.md";
 
 export const problems = (): Generated[] => [
   { path: "packages/client/src/error-codes.ts", content: codes() },

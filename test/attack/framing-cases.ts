@@ -215,7 +215,7 @@ const ROWS: readonly Row[] = [
   ["HTTP/2's preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", REFUSED, "closed"],
   ["HTTP/0.9", `GET ${PLACE}\r\n\r\n${HIDDEN}`, OTHER_VERSION, "closed"],
   ["a lower-case protocol", `${GET.replace("HTTP", "http")}\r\n${HIDDEN}`, OTHER_VERSION, "closed"],
-  // Bun has a list of methods, and does not answer others: docs/limits.md.
+  // Bun has a list of methods, and does not answer others: docs/errors.md#limits.
   ["a lower-case method", `${GET.replace("GET", "get")}\r\n${HIDDEN}`, [], "closed"],
   ["a method of WebDAV", `${GET.replace("GET", "PROPFIND")}\r\n`, [405], "goes on"],
   ["CONNECT", `${GET.replace("GET", "CONNECT")}\r\n`, [405], "goes on"],
@@ -231,7 +231,7 @@ const ROWS: readonly Row[] = [
   ["a host with a slash", `${GET.replace("Host: t", "Host: a/b")}\r\n${HIDDEN}`, REFUSED, "closed"],
   ["a host with a user", `${GET.replace("Host: t", "Host: u@t")}\r\n${HIDDEN}`, REFUSED, "closed"],
   ["half an IPv6 host", `${GET.replace("Host: t", "Host: [::")}\r\n${HIDDEN}`, REFUSED, "closed"],
-  // Bun takes trailers for the next request and refuses it: docs/limits.md.
+  // Bun takes trailers for the next request and refuses it: docs/errors.md#limits.
   ["trailers", `${POST}${CHUNKED}\r\n${chunk(JSON_BODY)}0\r\nX-A: b\r\n\r\n`, [400], "closed"],
 ];
 

@@ -305,7 +305,7 @@ describe("lookup", () => {
     await go("lookup/AS64496");
     await page.getByText("No network of AS64496 is in the release.").waitFor();
     await go("lookup/81.2.69.9");
-    await button("Look up in every kept release").click();
+    await button("Look up in every stored release").click();
     const history = page.getByRole("table", { name: "History" });
     await history.waitFor();
     const [, current = "", before = ""] = await history.getByRole("row").allInnerTexts();
@@ -673,7 +673,7 @@ describe("data", () => {
       route.fulfill({ json: { feeds: [loaded, { ...loaded, id: "leaving", on: false }], unused: [off] } }),
     );
     await go("data/off");
-    await page.getByRole("table", { name: "Entries in each kept release" }).getByText("10,862").waitFor();
+    await page.getByRole("table", { name: "Entries in each stored release" }).getByText("10,862").waitFor();
     await go("data/leaving");
     await page.getByText("off from the next build on").waitFor();
     await go(`data/${loaded.id}`);

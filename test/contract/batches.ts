@@ -1,4 +1,4 @@
-// batches.ts: the contract test's requests with many values at once.
+// batches.ts: the contract test's requests with many values.
 
 import { gzipSync } from "node:zlib";
 import type { Request } from "./exchange.ts";

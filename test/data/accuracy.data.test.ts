@@ -1,5 +1,5 @@
 // Compares the accuracy radius with independent locations of 492 proxies whose exits GeoLite2 has located.
-// docs/accuracy-radius.md quotes the result.
+// packages/compiler/accuracy-radius.md quotes the result.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -54,7 +54,7 @@ const median = (list: readonly number[]) => [...list].sort((a, b) => a - b)[Math
 describe("addresses that GeoLite2 has located", () => {
   const proxies: Proxy[] = JSON.parse(readFileSync(PROXIES, "utf8"));
 
-  test("60 to 75% lie within their radius where the other has the city; docs/accuracy-radius.md has the numbers", async () => {
+  test("60 to 75% lie within their radius where the other has the city; packages/compiler/accuracy-radius.md has the numbers", async () => {
     const segment = await geoSegment();
     const all = proxies.map((proxy) => compare(segment, proxy));
     const stated = all.filter(({ radius }) => radius !== undefined);
@@ -73,7 +73,7 @@ describe("addresses that GeoLite2 has located", () => {
     // anybody's location.
     expect(within(groups.stated)).toBeGreaterThan(0.5);
 
-    const docs = readFileSync(join(import.meta.dir, "../../docs/accuracy-radius.md"), "utf8");
+    const docs = readFileSync(join(import.meta.dir, "../../packages/compiler/accuracy-radius.md"), "utf8");
     for (const list of Object.values(groups)) {
       const [distance, radius] = [list.map(({ km }) => km), list.map((one) => one.radius!)].map(median);
       const row = `| ${list.length} | ${(100 * within(list)).toFixed(1)}% | ${radius} km | ${distance!.toFixed(0)} km |`;

@@ -159,7 +159,7 @@ export async function walk(program: PackagedProgram): Promise<void> {
   const enriched = await program.output(["enrich", "-", "--add", "city_name"], `ip\n${IP}\n`); // the thread
   expect(enriched).toContain(smallCity(3));
   writeFileSync(join(program.dataDir, "feeds.json"), "{");
-  const build = await program.run(["data", "update"]); // the compiler, which refuses at once
+  const build = await program.run(["data", "update"]); // the compiler, which refuses immediately
   expect([build.code, build.err]).toEqual([1, expect.stringContaining("feeds.json is not JSON")]);
 }
 

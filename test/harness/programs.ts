@@ -2,7 +2,7 @@
 
 import { test } from "bun:test";
 
-/** Runs `body` if the programs are installed. Otherwise, names the missing ones. */
+/** Runs `body` if the programs are installed. Otherwise, lists the missing ones. */
 export function withPrograms(
   name: string,
   programs: readonly string[],

@@ -33,7 +33,7 @@ export async function run(command: readonly string[], cwd: string): Promise<stri
 
 /**
  * Returns the path of the archive that npm creates from a package. npm builds the package first, which two processes
- * must not do at once.
+ * must not do immediately.
  */
 export async function archiveOf(name: Published): Promise<string> {
   if (name === "local") await archiveOf("client"); // both packages build the client's files

@@ -9,7 +9,7 @@ const NOTIFICATION = 0x41;
 export class TcpProxy {
   /** Accepts connections, but holds back every byte. */
   isSilent = false;
-  /** Closes every new connection at once. */
+  /** Closes every new connection immediately. */
   isCut = false;
   /** Drops notices, as PgBouncer in transaction mode does. */
   dropsNotices = false;

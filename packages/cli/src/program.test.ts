@@ -486,9 +486,9 @@ describe("output for programs", () => {
       "fetches",
       [],
       "note",
-      /^`inkling data status` shows why; a running server fetches what is due, or run `/,
+      /^run `inkling data status` to see why; a running server fetches what is due, or run `/,
     ],
-    ["is offline", ["--offline"], "problem", /shows why; INKLING_OFFLINE fetches nothing/],
+    ["is offline", ["--offline"], "problem", /to see why; INKLING_OFFLINE fetches nothing/],
   ])("doctor: an answer without data, on a host that %s", async (_, flags, state, fix) => {
     const dataDir = temporaryFolder();
     smallRelease(dataDir, 1, ["is_abuser"], [unfetched]);
@@ -628,7 +628,7 @@ describe("output for programs", () => {
     publish(dataDir, { ...content, id: releaseId(content) });
     const { out } = await inkling(["doctor", "--data-dir", dataDir, ...freePorts()]);
     expect(out).toMatch(
-      /^note {5}data: is_abuser is partial \(ipsum-3 is missing\).*\n +-> `inkling data status` shows why/m,
+      /^note {5}data: is_abuser is partial \(ipsum-3 is missing\).*\n +-> run `inkling data status` to see why/m,
     );
     expect(out).not.toContain("503");
   });
@@ -654,7 +654,7 @@ describe("output for programs", () => {
     } as const;
     smallRelease(dataDir, 1, [], [{ id: "x4bnet-vpn-v4", ...about }]);
     const found = expect.stringContaining("new copies that look wrong are held: x4bnet-vpn-v4");
-    const fix = expect.stringMatching(/^`inkling data status` shows why/);
+    const fix = expect.stringMatching(/^run `inkling data status` to see why/);
     expect(await checked("data", dataDir)).toMatchObject({ state: "note", found, fix });
   });
 

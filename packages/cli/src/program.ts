@@ -148,7 +148,7 @@ function* everyCommand(command: Command): Generator<Command> {
 }
 
 /**
- * Returns a hint that names the help of the most specific command on a command line, such as `inkling keys create
+ * Returns a hint with the help of the most specific command on a command line, such as `inkling keys create
  * --help`.
  */
 function helpFor(program: Command, args: readonly string[], code: string): string {

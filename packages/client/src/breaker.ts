@@ -1,4 +1,4 @@
-// breaker.ts: a circuit breaker. While the server does not answer at all, lookups fail at once instead of
+// breaker.ts: a circuit breaker. While the server does not answer at all, lookups fail immediately instead of
 // waiting for it.
 //
 // The breaker opens after `breakAfter` consecutive lookups without any response. When the pause is over, it lets one

@@ -9,7 +9,7 @@ export const SERVER_HINTS = {
   IP_ADDRESS_INVALID: "send one IPv4 or IPv6 address without port, prefix, zone or brackets",
   IP_ADDRESS_RESERVED: "no visitor from the internet has this address: behind a proxy set `trustProxy`; on your own machine set `loopback`",
   HOST_INVALID: "a proxy between here and the server changes the Host header: check `url`",
-  BODY_INVALID: "the detail names each invalid field",
+  BODY_INVALID: "the detail lists each invalid field",
   IDEMPOTENCY_KEY_INVALID: "use a new key for each visitor, and the same key only to repeat the same request",
   BATCH_INVALID: "the server does not understand this client's request: compare their versions",
   VALUE_INVALID: "a value must be a string of at most 64 KiB",
@@ -32,7 +32,7 @@ export const SERVER_HINTS = {
   TOO_MANY_STREAMS: "send more values in each stream, or close some streams",
   QUOTA_EXCEEDED: "wait until midnight UTC, or raise the key's quota: `inkling keys update ID --quota NUMBER`",
   INTERNAL: "the server's log has the cause under the request id",
-  DATA_NOT_LOADED: "run `inkling data update` on the server; `inkling data status` shows what is missing",
+  DATA_NOT_LOADED: "run `inkling data update` on the server; run `inkling data status` to see what is missing",
   DECISIONS_UNREACHABLE: "run `inkling doctor` on the server: it cannot reach its database",
   KEYS_NOT_LOADED: "the server has not reached its database since it started: run `inkling doctor` there",
 } as const;
@@ -77,7 +77,7 @@ export const CLIENT_HINTS = {
   CONNECTION_FAILED: "check that the server is running and that `url` is its address (in a browser, the page's own origin); `cause` has the runtime's error",
   TIMED_OUT: "raise `timeoutMs`, or check the server's load",
   ANSWER_UNREADABLE: "the answer is not from Inkling: check `url`, and the proxy in front of the server",
-  DATA_INCOMPLETE: "`require` names this data: run `inkling data update` on the server. `inkling data status` shows the missing feeds; `inkling feeds disable ID` turns one off",
+  DATA_INCOMPLETE: "`require` lists this data: run `inkling data update` on the server. Run `inkling data status` to see the missing feeds; `inkling feeds disable ID` turns one off",
   ADDRESS_UNKNOWN: "this runtime does not provide the visitor's address, or a proxy sent a value that is not an address: set `address`",
   CLOSED: "`close()` was called: create a new instance for further lookups",
 } as const;

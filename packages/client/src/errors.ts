@@ -56,7 +56,7 @@ export class InklingError extends Error {
     this.httpStatus = details.status;
     this.requestId = details.requestId;
     this.retryAfterSeconds = details.retryAfterSeconds;
-    this.hint = details.hint ?? HINTS[code] ?? "look up this code in the server's docs/errors.md";
+    this.hint = details.hint ?? HINTS[code] ?? "look up this code at /docs/errors on the server";
   }
 
   /** May the same request succeed a little later? */

@@ -40,7 +40,7 @@ export interface Place {
   readonly subdivisions: readonly { /** The part of the ISO 3166-2 code after the hyphen. */ readonly iso_code?: string; readonly name?: string; }[];
 }
 
-/** The flags of an address. All are false if no list names it. */
+/** The flags of an address. All are false if no list contains it. */
 export interface Reputation {
   readonly is_abuser: boolean;
   readonly is_proxy: boolean;
@@ -227,7 +227,7 @@ export interface ShadowRule {
   readonly review?: true;
 }
 
-/** The decision about a visitor, and why (docs/decisions.md). */
+/** The decision about a visitor, and why. */
 export interface Decision {
   /** The decision's id. */
   readonly id: string;

@@ -27,7 +27,7 @@ export interface BatchOptions extends Extras {
   readonly require?: readonly DataName[];
   /** Number of values in one request, from 1 to 1,000. The default is 1,000. */
   readonly size?: number;
-  /** Number of requests in progress at once. The default is 4. */
+  /** Number of requests in progress at the same time. The default is 4. */
   readonly concurrency?: number;
   /**
    * Milliseconds that a value from a slow source waits for more values to share its request. The default is

@@ -157,7 +157,7 @@ export function readNumber(name: string, value: number, least: number, most: num
 
 /**
  * Refuses a misspelt option, which would otherwise silently keep its default.
- * @throws TypeError, which names the first unknown option and the options that exist
+ * @throws TypeError, which shows the first unknown option and the options that exist
  */
 export function refuseUnknown(
   options: object,

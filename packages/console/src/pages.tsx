@@ -174,7 +174,7 @@ export const PAGES: readonly PageRow[] = [
     title: "Decisions",
     group: "Investigate",
     content:
-      "find [stored decisions](stored-decisions.md), read their reasons and label their outcomes ([details](#decisions))",
+      "find [stored decisions](decisions.md#stored-decisions), read their reasons and label their outcomes ([details](#decisions))",
     Page: DecisionsPage,
   },
   {

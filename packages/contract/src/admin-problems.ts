@@ -1,6 +1,6 @@
 // admin-problems.ts: every error code of the admin API.
 //
-// The server's problem documents (RFC 9457), the console's texts and the table of docs/admin-errors.md derive from
+// The server's problem documents (RFC 9457), the console's texts and the table of docs/admin-api.md derive from
 // these rows. A code never changes its meaning or its status, but later versions may add codes.
 
 import { PROBLEMS, type ProblemRow, UNCLEAR_PATH } from "./problems.ts";
@@ -80,7 +80,7 @@ export const ADMIN_PROBLEMS = {
   RELEASE_NOT_FOUND: {
     status: 404,
     title: "No such release",
-    detail: "No kept release has this id or name. `GET /admin/v1/data/releases` lists the kept releases.",
+    detail: "No stored release has this id or name. `GET /admin/v1/data/releases` lists the stored releases.",
   },
   METHOD_NOT_ALLOWED: {
     ...PROBLEMS.METHOD_NOT_ALLOWED,

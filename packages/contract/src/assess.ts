@@ -203,7 +203,7 @@ export const DECISION_INPUT = {
 export const DECISION = {
   type: "object",
   name: "Decision",
-  about: "The decision about a visitor, and why (docs/decisions.md).",
+  about: "The decision about a visitor, and why.",
   fields: {
     id: { type: "text", pattern: /^asm_[0-9A-Za-z]{16}$/, description: "The decision's id" },
     action: { type: "text", values: ACTIONS, description: "What to do with the visitor" },

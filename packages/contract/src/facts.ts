@@ -144,7 +144,7 @@ const FACTS = {
   },
   "ip.asn": { type: "number", ...NETWORK, meaning: "the autonomous system's number" },
   "ip.organization": { type: "text", ...NETWORK, meaning: "the autonomous system's name" },
-  "ip.crawler": { type: "text", meaning: "the operator of the crawler that the user agent names" },
+  "ip.crawler": { type: "text", meaning: "the operator of the crawler that the user agent claims to be" },
   "ip.crawler_check": {
     type: "text",
     values: CRAWLER_CHECKS,

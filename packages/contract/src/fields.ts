@@ -62,8 +62,7 @@ export type MxOutcome = (typeof MX_OUTCOMES)[number];
 export const EVIDENCE_ENTRY = {
   type: "object",
   name: "EvidenceEntry",
-  about:
-    "One claim or rule behind the answer (docs/evidence.md). Later versions may add fields, labels and effects.",
+  about: "One claim or rule behind the answer. Later versions may add fields, labels and effects.",
   isOpen: true,
   fields: {
     feed: {
@@ -117,7 +116,7 @@ export const EVIDENCE_ENTRY = {
       optional: true,
       lookups: ["email"],
       where: "email",
-      docs: "the feed's weight, if feeds disagree ([policy for mail domains](mail-policy.md#where-lists-disagree))",
+      docs: "the feed's weight, if feeds disagree ([policy for mail domains](policy.md#where-lists-disagree))",
     },
     provider: {
       ...TEXT,
@@ -200,7 +199,7 @@ const SYSTEM =
 export const NETWORK = {
   type: "object",
   name: "Network",
-  about: "The owner and kind of an address's network (docs/api.md).",
+  about: "The owner and kind of an address's network.",
   fields: {
     prefix: {
       type: "text",
@@ -281,7 +280,7 @@ const PLACE = {
           type: "integer",
           optional: true,
           description: "Whole kilometres, 67% confidence",
-          docs: "whole kilometres, 67% confidence; estimated for DB-IP data: [accuracy radius](accuracy-radius.md)",
+          docs: "whole kilometres, 67% confidence; estimated for DB-IP data: [accuracy radius](accuracy.md#accuracy-radius)",
         },
         latitude: { type: "number", optional: true, minimum: -90, maximum: 90 },
         longitude: { type: "number", optional: true, minimum: -180, maximum: 180 },

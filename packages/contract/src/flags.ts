@@ -163,7 +163,7 @@ const LABELS = {
   },
   mail_host: {
     meaning:
-      "the domain's mail goes to a [disposable mail host](email.md#disposable-mail-hosts), or to a [provider of paid mailboxes](mail-policy.md#mail-hosts)",
+      "the domain's mail goes to a [disposable mail host](email.md#disposable-mail-hosts), or to a [provider of paid mailboxes](policy.md#mail-hosts)",
   },
   role_account: { meaning: "the mailbox belongs to a role, not a person ([email checks](email.md#labels))" },
   alias: { meaning: "the address has a tag: `jane+shop`" },

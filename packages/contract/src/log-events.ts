@@ -154,7 +154,7 @@ const SERVER_EVENTS = {
   "decisions-not-stored": {
     about: "server",
     levels: ["error"],
-    help: "The database does not accept decisions, because of `reason`. Up to 50,000 or 64 MiB wait on each host. Requests and actions are not affected ([stored decisions](stored-decisions.md#what-can-be-lost)).",
+    help: "The database does not accept decisions, because of `reason`. Up to 50,000 or 64 MiB wait on each host. Requests and actions are not affected ([stored decisions](decisions.md#what-can-be-lost)).",
   },
   "decisions-dropped": {
     about: "server",

@@ -28,7 +28,7 @@ export const METRICS = {
   inkling_admin_problems_total: {
     type: "counter",
     labels: ["code"],
-    help: "Refused requests to the admin listener, by code (docs/admin-errors.md).",
+    help: "Refused requests to the admin listener, by code (docs/admin-api.md#errors).",
   },
   inkling_ready: {
     type: "gauge",
@@ -58,7 +58,7 @@ export const METRICS = {
   inkling_build_failed: {
     type: "gauge",
     labels: [],
-    help: "1 if the latest build failed. On a server that follows a channel: if the builder's latest build failed, or two builds are overdue. `inkling doctor` shows why.",
+    help: "1 if the latest build failed. On a server that follows a channel: if the builder's latest build failed, or two builds are overdue. Run `inkling doctor` to see why.",
   },
   inkling_channel_version: {
     type: "gauge",
@@ -208,7 +208,7 @@ export const METRICS = {
   inkling_decisions_total: {
     type: "counter",
     labels: ["outcome"],
-    help: "Decisions of POST /v1/assess, by outcome: stored; dropped, if the database was too slow or unreachable (docs/stored-decisions.md).",
+    help: "Decisions of POST /v1/assess, by outcome: stored; dropped, if the database was too slow or unreachable (docs/decisions.md#stored-decisions).",
   },
   inkling_decisions_waiting: {
     type: "gauge",

@@ -155,7 +155,10 @@ export const json = (schema: Content["schema"]): Contents => ({ [JSON_TYPE]: { s
 const OF_ADDRESS_ANSWERS = [...KEYED_HEADERS, "ETag", "Vary", "Inkling-Data-State?"];
 export const addressAnswers = (schema: SchemaName): Answers => ({
   200: { description: "The answer", headers: OF_ADDRESS_ANSWERS, content: json(schema) },
-  304: { description: "The answer that `If-None-Match` names is still valid", headers: OF_ADDRESS_ANSWERS },
+  304: {
+    description: "The answer with the ETag in `If-None-Match` is still valid",
+    headers: OF_ADDRESS_ANSWERS,
+  },
 });
 
 export const batchAnswers = (of: "Geolocation" | "Reputation" | "EmailVerdict"): Answers => ({

@@ -70,7 +70,7 @@ export interface OperationRow {
 export const OPERATION_TAGS = {
   Lookups: "One value per request.",
   Decisions: "Whether to allow, challenge or deny a visitor, and why.",
-  "Many at once":
+  Batches:
     "One answer or problem for each value, in order. Each value counts as one lookup for rate, quota and usage.",
   "Other interfaces": "For reverse proxies, Supabase and MaxMind's SDKs.",
   Server: "The server's state and its documents.",
@@ -79,7 +79,7 @@ export const OPERATION_TAGS = {
 const BATCH = {
   method: "POST",
   looksUp: "batch",
-  tag: "Many at once",
+  tag: "Batches",
   description:
     "A JSON body has up to 1,000 values. Values beyond the key's rate return RATE_LIMITED in their position. An NDJSON body may have any number of values, one JSON string per line. The server answers line by line, at the key's rate. The body may be compressed with gzip.",
   body: { ...json("Batch"), [NDJSON_TYPE]: { schema: TEXT, lines: TEXT } },
@@ -102,7 +102,7 @@ const BATCH = {
     "DATA_NOT_LOADED",
     "KEYS_NOT_LOADED",
   ],
-  docs: "many values at once ([batches](batches.md))",
+  docs: "many values in one request ([batches](batches.md))",
 } as const satisfies Partial<OperationRow>;
 
 const MAXMIND = {
@@ -233,7 +233,7 @@ const ROWS = {
       "DECISIONS_UNREACHABLE",
       "KEYS_NOT_LOADED",
     ],
-    docs: "[outcome](stored-decisions.md#outcomes) of a decision",
+    docs: "[outcome](decisions.md#outcomes) of a decision",
   },
   geolocate_batch: {
     ...BATCH,

@@ -74,7 +74,7 @@ export const PROBLEMS = {
     status: 400,
     title: "Invalid request body",
     detail: "Send a JSON object with `event`, and with `ip`, `email` or both.",
-    hint: "the detail names each invalid field",
+    hint: "the detail lists each invalid field",
   },
   IDEMPOTENCY_KEY_INVALID: {
     status: 400,
@@ -194,7 +194,7 @@ export const PROBLEMS = {
     status: 422,
     title: "Sandbox key used with a real value",
     detail:
-      "Sandbox keys (`ink_test_…`) work only with the values in docs/sandbox.md, and have no data about real visitors. Use a key that begins with `ink_live_`.",
+      "Sandbox keys (`ink_test_…`) work only with sandbox values, which the forms at /docs offer, and have no data about real visitors. Use a key that begins with `ink_live_`.",
     hint: "this is a sandbox key (ink_test_…): configure a key that begins with ink_live_",
   },
   RATE_LIMITED: {
@@ -230,7 +230,7 @@ export const PROBLEMS = {
     title: "Data not loaded",
     detail: "The server has no data for this lookup yet.",
     headers: { "Retry-After": "10" },
-    hint: "run `inkling data update` on the server; `inkling data status` shows what is missing",
+    hint: "run `inkling data update` on the server; run `inkling data status` to see what is missing",
   },
   DECISIONS_UNREACHABLE: {
     status: 503,
@@ -264,7 +264,7 @@ export const CLIENT_PROBLEMS = {
     hint: "the answer is not from Inkling: check `url`, and the proxy in front of the server",
   },
   DATA_INCOMPLETE: {
-    hint: "`require` names this data: run `inkling data update` on the server. `inkling data status` shows the missing feeds; `inkling feeds disable ID` turns one off",
+    hint: "`require` lists this data: run `inkling data update` on the server. Run `inkling data status` to see the missing feeds; `inkling feeds disable ID` turns one off",
   },
   ADDRESS_UNKNOWN: {
     hint: "this runtime does not provide the visitor's address, or a proxy sent a value that is not an address: set `address`",

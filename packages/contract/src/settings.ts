@@ -1,6 +1,6 @@
 // settings.ts: lists every setting as a row, and derives the setting's names, its type and its readers from the row.
 //
-// A new row adds several things at once: a flag for the commands that read it, an INKLING_* variable, a key
+// A new row adds several things: a flag for the commands that read it, an INKLING_* variable, a key
 // of inkling.toml, a line in `inkling config` and in docs/configuration.md (`npm run generate`), and a field of
 // Settings.
 
@@ -280,8 +280,8 @@ export const SETTINGS = {
   decisions: {
     type: "yes or no",
     default: false,
-    help: "store the decisions of POST /v1/assess, for outcomes and replays (docs/stored-decisions.md)",
-    docs: "`1`: store the decisions of `POST /v1/assess`, for outcomes and replays ([what the server stores](stored-decisions.md)).",
+    help: "store the decisions of POST /v1/assess, for outcomes and replays (docs/decisions.md#stored-decisions)",
+    docs: "`1`: store the decisions of `POST /v1/assess`, for outcomes and replays ([what the server stores](decisions.md#stored-decisions)).",
     readBy: ["primary", "worker"],
   },
   decisionsDays: {
@@ -330,7 +330,7 @@ export const SETTINGS = {
     default: [],
     unset: "the system's",
     help: "DNS servers for ?checks=mx and the mail-hosts feed, comma-separated",
-    docs: "DNS servers for [`?checks=mx`](email.md) and for [the feed `mail-hosts`](mail-policy.md#mail-hosts), comma-separated (a list in the file): `192.0.2.53`, `192.0.2.53:5353`, `[2001:db8::53]:5353`. Inkling uses the first three.",
+    docs: "DNS servers for [`?checks=mx`](email.md) and for [the feed `mail-hosts`](policy.md#mail-hosts), comma-separated (a list in the file): `192.0.2.53`, `192.0.2.53:5353`, `[2001:db8::53]:5353`. Inkling uses the first three.",
     readBy: ["worker", "builder"],
   },
   dnsExclude: {

@@ -79,7 +79,7 @@ const isOld = (path: string) => Date.now() - statSync(path).mtimeMs > LEFTOVER_M
 export const PRIVATE_FILE = 0o640;
 /** Mode of files that other users and programs read. */
 export const PUBLIC_FILE = 0o644;
-/** Maximum number of bytes per write. Linux writes at most 2 GiB at once. */
+/** Maximum number of bytes per write. Linux writes at most 2 GiB in one call. */
 const MAX_WRITE = 1 << 26;
 
 /**

@@ -187,5 +187,5 @@ function readWhole(path: string): Uint8Array<ArrayBuffer> {
   }
 }
 
-/** Maximum number of bytes per read. Linux reads at most 2 GiB at once. */
+/** Maximum number of bytes per read. Linux reads at most 2 GiB in one call. */
 const MAX_READ = 1 << 26;

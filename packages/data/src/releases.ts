@@ -101,7 +101,7 @@ export function releaseNames(dataDir: string): string[] {
 }
 
 /**
- * Finds the kept release with this name or id, and returns its name. If several releases have the id, the newest of
+ * Finds the stored release with this name or id, and returns its name. If several releases have the id, the newest of
  * them counts.
  */
 function keptName(dataDir: string, text: string): string | undefined {
@@ -110,7 +110,7 @@ function keptName(dataDir: string, text: string): string | undefined {
 
 /**
  * Like {@link keptName}, but never undefined.
- * @throws ReleaseError with the kept releases, if none has this name or id
+ * @throws ReleaseError with the stored releases, if none has this name or id
  */
 export function requireKeptName(dataDir: string, text: string): string {
   const name = keptName(dataDir, text);
@@ -119,7 +119,7 @@ export function requireKeptName(dataDir: string, text: string): string {
   if (names.length === 0) throw noRelease(dataDir);
   throw new ReleaseError(
     `there is no release ${text} in ${dataDir}`,
-    `the kept releases are ${names.join(", ")}`,
+    `the stored releases are ${names.join(", ")}`,
   );
 }
 
@@ -191,7 +191,7 @@ export function findCurrent(dataDir: string): NamedRelease | undefined {
   return manifest && { name: name!, manifest };
 }
 
-/** Returns the kept releases, newest first, without those whose manifest cannot be read. */
+/** Returns the stored releases, newest first, without those whose manifest cannot be read. */
 export function keptManifests(dataDir: string): NamedRelease[] {
   return releaseNames(dataDir).flatMap((name) => {
     const manifest = findManifest(dataDir, name);

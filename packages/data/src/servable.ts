@@ -52,7 +52,7 @@ export function openServable(dataDir: string): LoadedRelease {
 }
 
 /**
- * Opens a kept release.
+ * Opens a stored release.
  * @param text the release's name or id; undefined for the release in use
  * @throws ReleaseError if there is no such release, or if it cannot be used
  */

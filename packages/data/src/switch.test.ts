@@ -120,7 +120,7 @@ describe("releases of a data folder", () => {
     expect(error.hint).toContain("data update");
   });
 
-  test("any kept release can be chosen, older, newer or the current one", async () => {
+  test("any stored release can be chosen, older, newer or the current one", async () => {
     const dataDir = dataFolder();
     makeCurrent(dataDir, names[1]!);
     for (const name of names) expect(await chosen(dataDir, name)).toMatchObject({ from: names[1], to: name });
@@ -164,7 +164,7 @@ describe("releases of a data folder", () => {
     async (name) => {
       const error = await errorOf(() => chosen(dataFolder(), name));
       expect(error.message).toStartWith(`there is no release ${name} in `);
-      expect(error.hint).toBe(`the kept releases are ${[...names].reverse().join(", ")}`);
+      expect(error.hint).toBe(`the stored releases are ${[...names].reverse().join(", ")}`);
       expect((await errorOf(() => chosen(join(temp, "nowhere"), name))).hint).toContain("data update");
     },
   );

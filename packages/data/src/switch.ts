@@ -34,7 +34,7 @@ export interface Rollback extends Switched {
 
 /**
  * Finds the target of a rollback: the newest sound release before the current one, or the release that `to` names.
- * @param to the id or name of any kept release, older or newer than the one in use
+ * @param to the id or name of any stored release, older or newer than the one in use
  * @throws ReleaseError if the release does not exist or is not sound
  */
 export async function findRollback(
@@ -65,7 +65,7 @@ export async function findRollback(
       )
     : new ReleaseError(
         `there is no release earlier than ${from}`,
-        "`inkling data status` lists the releases that are kept",
+        "run `inkling data status` to see the stored releases",
       );
 }
 

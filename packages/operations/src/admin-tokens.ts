@@ -1,5 +1,5 @@
 // admin-tokens.ts: lists, creates, shows and revokes named admin tokens. A token appears only in the answer that creates
-// it. Servers read the database for each admin request, so a change applies at once.
+// it. Servers read the database for each admin request, so a change applies immediately.
 
 import { ADMIN_ROLE_TEXTS, ADMIN_ROLES, hasRole } from "@inkling/contract";
 import { CreatorRevokedError, type ValidAdminToken } from "@inkling/store/admin-token";
@@ -69,7 +69,7 @@ export const ADMIN_TOKENS = {
           expires_at: { none: { word: "never" } },
         },
         notes:
-          "The audit trail names the token as the author of each change. Give each person and each program a separate token.",
+          "In the audit trail, the token is the author of each change. Give each person and each program a separate token.",
         examples: [
           "inkling admin-tokens create ada --role admin",
           "inkling admin-tokens create bea --role analyst",

@@ -111,7 +111,7 @@ const geoip2Traits = z.strictObject({ ip_address: text, network: text });
 /** The shape of MaxMind's GeoIP2 Country. */
 export const maxmindCountry = z
   .strictObject({ ...geoip2Fields, traits: geoip2Traits })
-  .meta({ id: "MaxMindCountry", description: "Unknown fields are omitted (docs/maxmind.md)." });
+  .meta({ id: "MaxMindCountry", description: "Unknown fields are omitted." });
 /** The shape of MaxMind's GeoIP2 City. */
 export const maxmindCity = z
   .strictObject({
@@ -125,7 +125,7 @@ export const maxmindCity = z
       autonomous_system_organization: text.optional(),
     }),
   })
-  .meta({ id: "MaxMindCity", description: "Unknown fields are omitted (docs/maxmind.md)." });
+  .meta({ id: "MaxMindCity", description: "Unknown fields are omitted." });
 export const maxmindError = z
   .strictObject({ code: text, error: text })
   .meta({ id: "MaxMindError", description: "MaxMind's error format. `error` is for people and may change." });

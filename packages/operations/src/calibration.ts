@@ -101,7 +101,7 @@ const sumOf = (
 export const calibrate = operation({
   route: "GET decisions/calibration",
   summary: "How often each reason and rule was right, judged by outcomes, and the weights that this suggests",
-  docs: "how often each reason and each rule of the newest ruleset applied and was right, and a [suggested weight](stored-decisions.md#calibration) for each reason. `since` (default 90 days)",
+  docs: "how often each reason and each rule of the newest ruleset applied and was right, and a [suggested weight](rulesets.md#calibration) for each reason. `since` (default 90 days)",
   input,
   output: calibration,
   command: {
@@ -148,7 +148,7 @@ export const calibrate = operation({
 export const suggestRuleset = operation({
   route: "GET rulesets/suggested",
   summary: "The newest ruleset with the weights that outcomes suggest; publishes nothing",
-  docs: "the newest ruleset with the [suggested weights](stored-decisions.md#calibration), to publish with `POST rulesets`. `since` (default 90 days)",
+  docs: "the newest ruleset with the [suggested weights](rulesets.md#calibration), to publish with `POST rulesets`. `since` (default 90 days)",
   problems: ["RULESET_INVALID"],
   input,
   output: suggested,

@@ -16,7 +16,7 @@ import type { FeedStatus, Status } from "./answer-schemas.ts";
 export interface Lookups {
   /** @throws AdminProblem */
   lookUp(values: readonly string[], parts: number): Promise<object>;
-  /** Looks a value up in every kept release. @throws AdminProblem */
+  /** Looks a value up in every stored release. @throws AdminProblem */
   lookUpHistory(value: string): Promise<object>;
   /** @param draft a ruleset to use instead of the newest one. @throws AdminProblem */
   assess(visitor: unknown, draft: string | undefined): Promise<object>;

@@ -69,7 +69,7 @@ const kept = (standard: string) =>
     .string()
     .max(80)
     .optional()
-    .meta({ description: `Id or name of a kept release; by default ${standard}` });
+    .meta({ description: `Id or name of a stored release; by default ${standard}` });
 const IN_USE = "current";
 
 export const DATA = {
@@ -98,7 +98,7 @@ export const DATA = {
     list_releases: operation({
       route: "GET data/releases",
       summary: "Kept releases, newest first",
-      docs: "kept releases, newest first, with the feeds that changed",
+      docs: "stored releases, newest first, with the feeds that changed",
       input: {},
       output: releases,
       run: async ({ server, dataDir }) => {
@@ -119,7 +119,8 @@ export const DATA = {
     }),
     release_changes: operation({
       route: "GET data/releases/{id}/changes",
-      summary: "Show what changed between two kept releases: feeds, flagged networks and disposable domains",
+      summary:
+        "Show what changed between two stored releases: feeds, flagged networks and disposable domains",
       docs: "difference from the previous release, or from `before`: feeds, IPv4 addresses and IPv6 networks by flag, disposable domains. `current` is an id as well",
       problems: ["RELEASE_NOT_FOUND", "ACTION_REFUSED"],
       needsNoDatabase: true,
@@ -129,7 +130,7 @@ export const DATA = {
         words: "data diff",
         arguments: ["before"],
         flags: { before: { name: "older" }, id: { name: "newer" } },
-        notes: `OLDER and NEWER are ids or names of kept releases, from \`data status\`. Without NEWER, the command compares the
+        notes: `OLDER and NEWER are ids or names of stored releases, from \`data status\`. Without NEWER, the command compares the
 release in use, and without OLDER, the release before it. Ages are counted until now. Overrides are not compared, because
 they do not belong to a release. To list the networks or domains, export both releases with
 \`inkling export csv --release\`, and compare the files.`,
@@ -206,8 +207,8 @@ they do not belong to a release. To list the networks or domains, export both re
     }),
     roll_back: operation({
       route: "POST data/rollback",
-      summary: "Switch to the previous release, or to another kept release, and pin it",
-      docs: 'rolls back to the previous release and pins it: `{"current":"<release in use>"}`. `"to":"<release>"` selects another kept release; to pin the release in use, name it',
+      summary: "Switch to the previous release, or to another stored release, and pin it",
+      docs: 'rolls back to the previous release and pins it: `{"current":"<release in use>"}`. `"to":"<release>"` selects another stored release; to pin the release in use, send its id',
       audits: ["release-rolled-back", "release-pinned"],
       problems: ["RELEASE_CONFLICT", "ACTION_REFUSED", "DATA_NOT_LOADED", "RELEASE_NOT_FOUND"],
       needsNoDatabase: true,
@@ -221,7 +222,7 @@ they do not belong to a release. To list the networks or domains, export both re
         arguments: ["to"],
         flags: { to: { name: "release" } },
         supplies: ["current"],
-        notes: `RELEASE is the id or name of a kept release, from \`data status\`; by default the release before the one in use. A running
+        notes: `RELEASE is the id or name of a stored release, from \`data status\`; by default the release before the one in use. A running
 server verifies the release, which takes a few seconds, and then switches to it. Newer builds are kept but not used until
 you run \`inkling data unpin\`. To pin the release in use, name it.`,
         examples: [
@@ -368,13 +369,13 @@ function requireCurrent({ server }: OperationContext, current: string): void {
   );
 }
 
-/** Finds a kept release by its id or name. @returns its name. @throws AdminProblem if it does not exist */
+/** Finds a stored release by its id or name. @returns its name. @throws AdminProblem if it does not exist */
 function requireKept(dataDir: string, text: string): string {
   try {
     return requireKeptName(dataDir, text);
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;
-    const lines = [`kept releases: ${releaseNames(dataDir).join(", ")}`];
+    const lines = [`stored releases: ${releaseNames(dataDir).join(", ")}`];
     throw new AdminProblem("RELEASE_NOT_FOUND", undefined, lines, {}, error);
   }
 }

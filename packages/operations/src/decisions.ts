@@ -121,7 +121,7 @@ export const DECISIONS = {
     list_decisions: operation({
       route: "GET decisions",
       summary: "List stored decisions, newest first",
-      docs: "[stored decisions](stored-decisions.md), newest first. `action`, `event`, `rule`, `reason`, `outcome`, `ref`, `network`, `domain`, `since`, `until`, `limit`, `cursor`. After two seconds, a page ends early, even without decisions; `next_cursor` continues the search",
+      docs: "[stored decisions](decisions.md#stored-decisions), newest first. `action`, `event`, `rule`, `reason`, `outcome`, `ref`, `network`, `domain`, `since`, `until`, `limit`, `cursor`. After two seconds, a page ends early, even without decisions; `next_cursor` continues the search",
       input: { ...filters, ...pageInput((cursor) => DECISION_PAGES.isCursor(cursor)) },
       output: z.strictObject({ decisions: z.array(decision), ...nextCursor }),
       command: {
@@ -175,7 +175,7 @@ export const DECISIONS = {
     import_outcomes: operation({
       route: "POST decisions/outcomes",
       summary: "Report outcomes by `ref`, such as a list of chargebacks, and say what became of each line",
-      docs: `labels decisions by [lines of a file](stored-decisions.md#outcomes-from-a-file), at most ${MAX_LINES}: \`ref,outcome,at\` or a JSON object. \`problems\` lists the lines that labelled nothing, or not everything. Optional \`replace\``,
+      docs: `labels decisions by [lines of a file](decisions.md#outcomes-from-a-file), at most ${MAX_LINES}: \`ref,outcome,at\` or a JSON object. \`problems\` lists the lines that labelled nothing, or not everything. Optional \`replace\``,
       role: "analyst",
       audits: ["decisions-labelled"],
       maxBodyBytes: MAX_OUTCOMES_BYTES,

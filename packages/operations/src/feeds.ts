@@ -12,7 +12,7 @@ import { AdminProblem, building } from "./problem.ts";
 
 const history = z
   .array(z.strictObject({ release: text, at: time, entries: count }))
-  .meta({ description: "Entries in each kept release that has the feed, oldest first" });
+  .meta({ description: "Entries in each stored release that has the feed, oldest first" });
 type Facts = typeof feedFacts;
 const factsOrNull = recordOf(keysOf(feedFacts), (name) => feedFacts[name].nullable()) as {
   [Name in keyof Facts]: z.ZodNullable<Facts[Name]>;
@@ -29,7 +29,7 @@ export const FEEDS = {
     list_feeds: operation({
       route: "GET data/feeds",
       summary: "List all feeds: on or off, state, age, licence, required settings",
-      docs: "every feed: state, age, cadence, licence, last error, entries in each kept release. Facts about its publisher and terms are null on a server that does not build. `unused` lists the feeds that are not in the release",
+      docs: "every feed: state, age, cadence, licence, last error, entries in each stored release. Facts about its publisher and terms are null on a server that does not build. `unused` lists the feeds that are not in the release",
       needsNoDatabase: true,
       input: {},
       output: z.strictObject({
@@ -92,7 +92,7 @@ function statuses({ server, dataDir, now }: OperationContext) {
   return reports.map((feed) => feedStatusOf(feed, now()));
 }
 
-/** Returns a function that lists a feed's entry count in each kept release, oldest first. */
+/** Returns a function that lists a feed's entry count in each stored release, oldest first. */
 function feedHistories(dataDir: string) {
   const releases = keptManifests(dataDir).reverse();
   return (id: string) =>

@@ -140,8 +140,8 @@ export const LOOKUP = {
     }),
     look_up_history: operation({
       route: "POST lookup/history",
-      summary: "Look up one value in every kept release, without overrides",
-      docs: 'looks up `{"value":"…"}` in every kept release, newest first, without overrides, to show when an answer changed',
+      summary: "Look up one value in every stored release, without overrides",
+      docs: 'looks up `{"value":"…"}` in every stored release, newest first, without overrides, to show when an answer changed',
       role: "read",
       problems: ["DATA_NOT_LOADED"],
       needsNoDatabase: true,

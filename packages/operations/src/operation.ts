@@ -63,7 +63,7 @@ export interface Operation<
   isCreated?(output: z.input<O>): boolean;
   readonly isIdempotent?: boolean;
   readonly maxBodyBytes?: number;
-  /** What the server loads again before it answers, so that the change applies at once. */
+  /** What the server loads again before it answers, so that the change applies immediately. */
   readonly refreshes?: "keys" | "overrides" | "rulesets";
   /** True if it uses the database for its audit entry, or not at all. */
   readonly needsNoDatabase?: boolean;

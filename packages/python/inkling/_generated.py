@@ -60,7 +60,7 @@ HINTS: Dict[str, str] = {
     "IP_ADDRESS_INVALID": "send one IPv4 or IPv6 address without port, prefix, zone or brackets",
     "IP_ADDRESS_RESERVED": "no visitor from the internet has this address: behind a proxy, take the visitor's address from the proxy's header",
     "HOST_INVALID": "a proxy between here and the server changes the Host header: check `url`",
-    "BODY_INVALID": "the detail names each invalid field",
+    "BODY_INVALID": "the detail lists each invalid field",
     "IDEMPOTENCY_KEY_INVALID": "use a new key for each visitor, and the same key only to repeat the same request",
     "BATCH_INVALID": "the server does not understand this client's request: compare their versions",
     "VALUE_INVALID": "a value must be a string of at most 64 KiB",
@@ -83,13 +83,13 @@ HINTS: Dict[str, str] = {
     "TOO_MANY_STREAMS": "send more values in each stream, or close some streams",
     "QUOTA_EXCEEDED": "wait until midnight UTC, or raise the key's quota: `inkling keys update ID --quota NUMBER`",
     "INTERNAL": "the server's log has the cause under the request id",
-    "DATA_NOT_LOADED": "run `inkling data update` on the server; `inkling data status` shows what is missing",
+    "DATA_NOT_LOADED": "run `inkling data update` on the server; run `inkling data status` to see what is missing",
     "DECISIONS_UNREACHABLE": "run `inkling doctor` on the server: it cannot reach its database",
     "KEYS_NOT_LOADED": "the server has not reached its database since it started: run `inkling doctor` there",
     "CONNECTION_FAILED": "check that the server is running and that `url` is its address; `__cause__` has the error behind it",
     "TIMED_OUT": "raise `timeout`, or check the server's load",
     "ANSWER_UNREADABLE": "the answer is not from Inkling: check `url`, and the proxy in front of the server",
-    "DATA_INCOMPLETE": "`require` names this data: run `inkling data update` on the server. `inkling data status` shows the missing feeds; `inkling feeds disable ID` turns one off",
+    "DATA_INCOMPLETE": "`require` lists this data: run `inkling data update` on the server. Run `inkling data status` to see the missing feeds; `inkling feeds disable ID` turns one off",
     "ADDRESS_UNKNOWN": "this runtime does not provide the visitor's address, or a proxy sent a value that is not an address: set `address`",
 }
 # What the answer of each lookup can be incomplete in.
@@ -191,7 +191,7 @@ class Subdivision:
 
 @dataclass(frozen=True)
 class Network:
-    """The owner and kind of an address's network (docs/api.md)."""
+    """The owner and kind of an address's network."""
 
     # The largest surrounding network with identical values
     prefix: str
@@ -224,7 +224,7 @@ class Network:
 
 @dataclass(frozen=True)
 class EvidenceEntry:
-    """One claim or rule behind the answer (docs/evidence.md). Later versions may add fields, labels and effects."""
+    """One claim or rule behind the answer. Later versions may add fields, labels and effects."""
 
     # A feed id of /v1/status, or another source, such as `override` or `inkling`
     feed: str
@@ -473,7 +473,7 @@ class Ip:
 
 @dataclass(frozen=True)
 class Decision:
-    """The decision about a visitor, and why (docs/decisions.md)."""
+    """The decision about a visitor, and why."""
 
     # The decision's id
     id: str

@@ -109,7 +109,7 @@ def _limit(sock: socket.socket, left: Left) -> None:
 
 
 class Breaker:
-    """A circuit breaker. While the server does not answer at all, lookups fail at once instead of waiting for it.
+    """A circuit breaker. While the server does not answer at all, lookups fail immediately instead of waiting for it.
 
     The breaker opens after `FAILURES` lookups in a row without any response. When the pause is over, it lets one probe
     through. Any response closes the breaker, and a failed probe doubles the pause. Lookups that were already in

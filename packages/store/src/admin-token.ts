@@ -1,7 +1,7 @@
 // admin-token.ts: creates the tokens of the admin API, and stores their hashes. There is a root token, and there are
 // named tokens with a role.
 //
-// Every request reads its token's row, so a revocation applies at once on every host, including to sessions. The.
+// Every request reads its token's row, so a revocation applies immediately on every host, including to sessions. The.
 //
 // audit trail records the token's name as the author. For the root token, it records the author that the request names.
 
@@ -187,7 +187,7 @@ export class AdminTokenStore {
     return this.replace(by, true);
   }
 
-  /** Creates a new root token and invalidates the previous one at once. Named tokens remain valid. */
+  /** Creates a new root token and invalidates the previous one immediately. Named tokens remain valid. */
   async rotate(by: Author): Promise<string> {
     return (await this.replace(by, false))!;
   }

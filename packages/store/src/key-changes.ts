@@ -2,7 +2,7 @@
 //
 // Cost: one row for each change, of which the last 100,000 are kept.
 //
-// Each row names the stamp before it. Otherwise a change by a server of an older version, which writes no rows, would be
+// Each row has the stamp before it. Otherwise a change by a server of an older version, which writes no rows, would be
 // missed, and so would a restored backup.
 
 import { randomBase62 } from "@inkling/engine";

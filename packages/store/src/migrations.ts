@@ -175,7 +175,7 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     id: 9,
     name: "traced keys",
-    // Until this time, the log names the networks of the key's callers. NULL means that the key is not traced.
+    // Until this time, the log contains the networks of the key's callers. NULL means that the key is not traced.
     statements: ["ALTER TABLE inkling_keys ADD COLUMN traced_until BIGINT"],
   },
   {
@@ -591,6 +591,6 @@ function newer(database: Database, version: number, newest: number): StoreError 
   return new StoreError(
     "NEWER",
     `${database.label}: written by a newer version of Inkling (tables at version ${version}; this version supports up to ${newest})`,
-    'run the newer version, or follow docs/data.md, "Downgrade": `inkling restore --force FILE` puts this database aside and restores the backup from before the upgrade',
+    "run the newer version, or follow docs/backup.md#downgrade: `inkling restore --force FILE` puts this database aside and restores the backup from before the upgrade",
   );
 }

@@ -48,7 +48,7 @@ export { isSharedDatabase } from "./database.ts";
  * KEY_INVALID.
  */
 const LOAD_TOKENS_MS = 30 * DAY_MS;
-/** Number of keys that are read at once. */
+/** Number of keys that are read in one statement. */
 const KEYS_AT_ONCE = 5_000;
 /** The author if the caller does not name one. */
 const UNNAMED: Author = { author: "inkling", source: undefined };

@@ -1,5 +1,5 @@
-// Tests the recipes in docs/cookbook.md, unchanged, with a small release. PostgreSQL is real. For nftables, journald
-// and ClickHouse, the test records the commands.
+// Tests the recipes in docs/exports.md, and two commands of docs/enrich.md, unchanged, with a small release. PostgreSQL
+// is real. For nftables, journald and ClickHouse, the test records the commands.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -11,7 +11,8 @@ import { tried } from "../../harness/recorded-rows.ts";
 import { smallRelease, temporaryFolder } from "../../harness/release.ts";
 
 const ROOT = resolve(import.meta.dir, "../../..");
-const PAGE = readFileSync(join(ROOT, "docs/cookbook.md"), "utf8");
+const PAGE = readFileSync(join(ROOT, "docs/exports.md"), "utf8");
+const ENRICH = readFileSync(join(ROOT, "docs/enrich.md"), "utf8");
 /** In small release 1, the first address is a proxy in GB, and the second is on no list. */
 const [PROXY, OTHER] = ["81.2.69.1", "8.8.8.8"];
 
@@ -52,7 +53,7 @@ beforeAll(() => {
 test("a log", async () => {
   const line = (ip: string) => `${ip} - - [22/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 612 "-" "curl"`;
   writeFileSync(join(folder, "access.log"), `${line(PROXY)}\n${line(OTHER)}\n`);
-  const summary = await shell(blocks("Cookbook")[0]!);
+  const summary = await shell(ENRICH.match(/^inkling enrich access\.log .*$/gm)!.join("\n"));
   expect(summary).toContain("GB");
   const [first] = readFileSync(join(folder, "access-enriched.log"), "utf8").split("\n");
   expect(first).toContain("country_iso_code=GB");

@@ -52,7 +52,7 @@ function tooLong(line: number, delimiter: string | undefined): BulkError {
   return new BulkError(
     `line ${line}: the row that starts here is longer than ${MAX_ROW_BYTES >> 20} MiB`,
     delimiter === undefined
-      ? "check that the file has one row per line; `inkling enrich --help` lists the formats"
+      ? "check that the file has one row per line; run `inkling enrich --help` to see the formats"
       : "if a quote in that line is never closed, close it; otherwise shorten the row",
   );
 }

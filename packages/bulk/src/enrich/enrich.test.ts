@@ -471,7 +471,7 @@ describe("what a file is", () => {
       "one column twice",
       "src,ip\n8.8.8.8,1.1.1.1\n",
       { ipColumn: ["ip", "2"] },
-      "--ip-column names one column twice: ip, ip",
+      "--ip-column has one column twice: ip, ip",
     ],
     [
       "several columns where a name is there",
@@ -800,7 +800,7 @@ describe("the command", () => {
   test("names other columns that have addresses in most rows", async () => {
     const from = file("others.csv", "client_ip,peer_ip\n81.2.69.142,8.8.8.8\n");
     expect((await inkling("enrich", from, "--out", join(temp, "out.csv"))).err).toStartWith(
-      "read as csv, IP addresses in client_ip\nmost rows also have IP addresses in peer_ip: to look up another column, name it with --ip-column\n",
+      "read as csv, IP addresses in client_ip\nmost rows also have IP addresses in peer_ip: to look up another column, set it with --ip-column\n",
     );
   });
 
@@ -836,7 +836,7 @@ describe("the command", () => {
     expect(readFileSync(target, "utf8")).toBe("81.2.69.142,false\n81.2.69.143,true\n");
   });
 
-  test("--release looks rows up in a kept release, which is named", async () => {
+  test("--release looks rows up in a stored release, which is named", async () => {
     const own = join(temp, "data-kept");
     const ids = [1, 2].map((n) => smallRelease(own, n).id);
     const from = file("kept.csv", "ip\n81.2.69.142\n");

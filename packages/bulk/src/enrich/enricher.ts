@@ -229,7 +229,7 @@ export class Enricher {
     this.unparsableAt ??= row.start;
   }
 
-  /** Copies the UTF-8 byte-order mark, and a line that only names the delimiter. @returns where the first row begins */
+  /** Copies the UTF-8 byte-order mark, and a line that only sets the delimiter. @returns where the first row begins */
   private mark(bytes: Uint8Array): number {
     let end = hasBom(bytes) ? BOM.length : 0;
     if (this.plan.hasHint) end = bytes.indexOf(LF, end) + 1 || bytes.length;

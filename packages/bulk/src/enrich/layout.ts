@@ -36,9 +36,9 @@ const linesOf = (text: string) => text.split(/\r?\n/).filter((line) => line !== 
 const isTable = (format: FormatName) => format === "csv" || format === "tsv";
 
 interface Header {
-  /** Whether the first row names the columns. */
+  /** Whether the first row is a header. */
   readonly hasHeader: boolean;
-  /** Whether the first line only names the delimiter, for Excel. */
+  /** Whether the first line only sets the delimiter, for Excel. */
   readonly hasHint?: boolean | undefined;
   /**
    * The column of email or IP addresses that was detected but is not used, because the user named only the other
@@ -88,7 +88,7 @@ function fileLayout(
   const { format, field, ipColumn, emailColumn } = options;
   const named = format ?? endingOf(name) ?? (field === undefined ? undefined : "lines");
   if (named !== undefined && named !== "lines" && field !== undefined)
-    throw usage("--field is only for lines", `name a column or field of ${named} with --ip-column`);
+    throw usage("--field is only for lines", `set a column or field of ${named} with --ip-column`);
   switch (named) {
     case "csv":
     case "tsv":

@@ -103,7 +103,7 @@ function planOfSeveral(
   const { format } = first;
   const titles = [first, ...rest].map(({ ipTitle }) => ipTitle);
   if (new Set([first, ...rest].map(({ prefix }) => prefix)).size < titles.length)
-    throw usage(`--ip-column names one column twice: ${titles.join(", ")}`, "name each column once");
+    throw usage(`--ip-column has one column twice: ${titles.join(", ")}`, "give each column once");
   let title = `${format}, IP addresses in ${titles.join(" and ")}`;
   if (emailColumn !== undefined) {
     const own = {
@@ -168,7 +168,7 @@ function othersOf(layout: Layout): string[] {
     if (keys.length === 0) return [];
     const names = namesText(keys.map((key) => columnTitle(layout, key)));
     return [
-      `most rows also have ${what} addresses in ${names}: to look up another column, name it with ${flag}`,
+      `most rows also have ${what} addresses in ${names}: to look up another column, set it with ${flag}`,
     ];
   });
 }

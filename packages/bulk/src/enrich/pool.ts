@@ -5,7 +5,7 @@ import { addTally, type Enriched, type Enricher, emptyTally, type Tally } from "
 import { makeEnricher, type Reply, type Start, type Task } from "./worker.ts";
 
 export interface Pool {
-  /** Number of blocks that can be processed at once. */
+  /** Number of blocks that can be processed at the same time. */
   readonly size: number;
   block(bytes: Uint8Array<ArrayBuffer>, isFirst: boolean): Promise<Enriched>;
   /** Number of rows done so far. */

@@ -227,10 +227,10 @@ export function splitRows(text: string, delimiter: string, limit: number): strin
 /** The delimiters that .csv files may have. Many spreadsheets write semicolons. */
 const DELIMITERS = [",", ";", "\t"] as const;
 
-/** Matches a first line that only names the delimiter, for Excel. */
+/** Matches a first line that only sets the delimiter, for Excel. */
 const HINT = /^\uFEFF?sep=([^\r\n])\r?(?:\n|$)/i;
 
-/** Returns the first line, with its end, if it only names the delimiter for Excel (`sep=;`). */
+/** Returns the first line, with its end, if it only sets the delimiter for Excel (`sep=;`). */
 export const hintIn = (text: string): string => HINT.exec(text)?.[0] ?? "";
 
 /** Returns the delimiter that the first line names, or else the one that occurs most often in it, ignoring quoted text. */

@@ -20,7 +20,7 @@ import {
 
 export const csv: ExportFormat = {
   name: "csv",
-  what: "write a CSV file with one row per network or disposable domain, and a second file that names the sources",
+  what: "write a CSV file with one row per network or disposable domain, and a second file with the sources",
   lookups: ["geolocate", "reputation", "network", "email"],
   isFolder: false,
   hasColumns: true,

@@ -206,5 +206,5 @@ function* familyRanges(
 }
 
 function noData(lookup: string): BulkError {
-  return new BulkError(`the release in use has no data for ${lookup}`, "`inkling doctor` shows why");
+  return new BulkError(`the release in use has no data for ${lookup}`, "run `inkling doctor` to see why");
 }

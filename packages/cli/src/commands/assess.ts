@@ -153,7 +153,7 @@ const FLAGS: readonly (readonly [RegExp, string])[] = [
 
 function wrongInput(lines: readonly string[]): Error {
   const named = lines.map((line) => FLAGS.reduce((text, [field, flag]) => text.replace(field, flag), line));
-  return usage(named.join("\n"), "`inkling assess --help` shows examples");
+  return usage(named.join("\n"), "run `inkling assess --help` to see examples");
 }
 
 /** @param answerer has the visitor's address, unless it is invalid */

@@ -89,7 +89,7 @@ Examples:
 function addPublish(channel: Command, context: Context): void {
   const command = channel
     .command("publish")
-    .description("publish the release in use, or another kept release, to the channel")
+    .description("publish the release in use, or another stored release, to the channel")
     .argument("[release]", "release name from `data status` (default: the release in use)")
     .option("--to <name>", "publish to this channel what the channel in the settings has")
     .option("--again", "upload the current release's objects again, because they were damaged in the channel")
@@ -145,7 +145,9 @@ Examples:
     const names = releaseNames(dataDir);
     if (!names.includes(name)) {
       const hint =
-        names.length === 0 ? "`inkling data update` builds one" : `the kept releases are ${names.join(", ")}`;
+        names.length === 0
+          ? "`inkling data update` builds one"
+          : `the stored releases are ${names.join(", ")}`;
       throw new CliError(`there is no release ${name} in ${dataDir}`, hint);
     }
     const publishing = publisher(settings, context, "channel-published");
@@ -160,7 +162,7 @@ function requireAlone(option: string, others: Readonly<Record<string, boolean>>,
   if (given.length === 0) return;
   throw new CliError(
     `${option} cannot be combined with ${given.join(" and ")}: ${why}`,
-    "leave out one of them; `inkling channel status` shows the channel's release",
+    "leave out one of them; run `inkling channel status` to see the channel's release",
     EXIT.usage,
   );
 }

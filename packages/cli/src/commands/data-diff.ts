@@ -15,7 +15,7 @@ export async function requireEarlier(input: Input<Diff>, { settings: { dataDir }
   if (input.before !== undefined || releasesBefore(dataDir, name).length > 0) return input;
   throw new ReleaseError(
     `there is no release before ${name}`,
-    "name the older release; `inkling data status` lists the kept releases",
+    "give the older release; run `inkling data status` to see the stored releases",
   );
 }
 

@@ -33,12 +33,12 @@ test("a held feed comes with the command that accepts it, an expired one under i
     missing: ["x4bnet-vpn-v4"],
   };
   expect(printed(lists).slice(1)).toEqual([
-    "Failed: ipsum-3. `inkling data status` shows why",
+    "Failed: ipsum-3. Run `inkling data status` to see why",
     expect.stringMatching(
       /^Held: tor-bulk-exits\. .* `inkling data update --accept tor-bulk-exits@bbbbbbbbbbbb` uses them\.$/,
     ),
-    expect.stringMatching(/^Expired: dbip-asn-lite\. `.*data status` shows why/),
-    expect.stringMatching(/^Missing: x4bnet-vpn-v4\. `/),
+    expect.stringMatching(/^Expired: dbip-asn-lite\. Run `.*data status` to see why/),
+    expect.stringMatching(/^Missing: x4bnet-vpn-v4\. Run `/),
   ]);
 });
 
@@ -178,7 +178,7 @@ describe("data diff", () => {
     const only = await runHere(["data", "diff", "--data-dir", own], { cwd: own });
     expect([only.code, only.err]).toEqual([
       1,
-      expect.stringMatching(/there is no release before \S+\nhint: name the older release/),
+      expect.stringMatching(/there is no release before \S+\nhint: give the older release/),
     ]);
   });
 });

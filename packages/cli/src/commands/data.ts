@@ -188,7 +188,7 @@ export function updateText(done: BuildDone, feeds: readonly FeedReport[], style:
   ].join("\n");
 }
 
-const REASON_HINT = "`inkling data status` shows why";
+const REASON_HINT = "Run `inkling data status` to see why";
 const MISSING_HINT = `${REASON_HINT}; \`inkling feeds disable ID\` builds without a feed`;
 
 /** Describes the failure of the latest build, and what to do. */

@@ -141,7 +141,7 @@ describe("enable", () => {
       "nonsense",
       {},
       2,
-      /^inkling: there is no feed "nonsense"\nhint: `inkling feeds list`/,
+      /^inkling: there is no feed "nonsense"\nhint: run `inkling feeds list`/,
       undefined,
     ],
   ];
@@ -489,7 +489,7 @@ test("rollback pins, builds go on behind it, unpin goes to the newest", async ()
   );
   const none = await inkling(dataDir, "data rollback 20200101T000000000Z-0123456789ab");
   expect(none.err).toMatch(
-    /^inkling: there is no release 20200101T000000000Z-0123456789ab in .*\nhint: the kept releases are .*$/m,
+    /^inkling: there is no release 20200101T000000000Z-0123456789ab in .*\nhint: the stored releases are .*$/m,
   );
   expect([none.code, current()]).toEqual([1, second]);
   const stopped = await inkling(dataDir, `data rollback ${first}`, { signal: AbortSignal.abort() });

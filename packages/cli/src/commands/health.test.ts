@@ -19,7 +19,9 @@ test.each(["127.0.0.1", "0.0.0.0", "::1", "::"])("ready, on %s", async (host) =>
 test("not ready: its reasons", async () => {
   const { out, err, code } = await healthOf(503, { status: "not ready", reasons: ["no release"] });
   expect([out, code]).toEqual(["", 1]);
-  expect(err).toBe("inkling: the server is not ready: no release\nhint: `inkling doctor` shows what to do\n");
+  expect(err).toBe(
+    "inkling: the server is not ready: no release\nhint: run `inkling doctor` to see what to do\n",
+  );
 });
 
 test("something else answers there", async () => {

@@ -28,7 +28,7 @@ export function addHealth(program: Command, context: Context): void {
     }
     const url = `${localUrl(settings.host, settings.port)}/readyz`;
     const { status, body } = await request(url);
-    const doctor = "`inkling doctor` shows what to do";
+    const doctor = "run `inkling doctor` to see what to do";
     if (status === 503) throw new CliError(`the server is not ready: ${reasonsIn(body)}`, doctor);
     if (status !== 200) throw new CliError(`${url} returned status ${status}, not 200 or 503`, OTHER);
     context.terminal.out("ready");

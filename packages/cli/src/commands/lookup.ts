@@ -93,7 +93,7 @@ Examples:
  */
 function checkFirst(first: string, isOne: boolean): void {
   const near = nearest(first, LOOKUPS);
-  const help = "`inkling lookup --help` lists the lookups";
+  const help = "run `inkling lookup --help` to see the lookups";
   if (near !== undefined) throw new CliError(notAValue(first), `did you mean ${near}? ${help}`, EXIT.usage);
   if (isOne) throw new CliError(notAValue(first), help);
 }

@@ -268,7 +268,7 @@ test("import names --force where a row is too wide", async () => {
   const wide = row({ value: "81.0.0.0/8", flag: "is_proxy", verdict: false });
   write(wide, row({ value: "x y", flag: "disposable", verdict: true }));
   expect((await inkling("overrides", "import", file)).err).toMatch(
-    /\n {2}overrides\.0\.value: is broader than .*\n {2}overrides\.1\.value: .*\nhint: `inkling overrides import/,
+    /\n {2}overrides\.0\.value: is broader than .*\n {2}overrides\.1\.value: .*\nhint: run `inkling overrides import/,
   );
   write(wide);
   expect((await inkling("overrides", "import", file)).err).toMatch(
@@ -344,7 +344,7 @@ test("a list of values with mistakes: the lines are named, and nothing is import
     /imported:\n {2}overrides: has more than 10000 /,
   );
   await refused(good, ["--flag", "is_proxy", ...NOTE], /--flag must be a flag, "=" and true or false/);
-  await refused(good, ["--flag", "is_proxy=false", "is_proxy=true", ...NOTE], /names a flag twice/);
+  await refused(good, ["--flag", "is_proxy=false", "is_proxy=true", ...NOTE], /has a flag twice/);
   await refused(
     good,
     [...FLAG, ...NOTE, "--expires", "2020-01-01"],

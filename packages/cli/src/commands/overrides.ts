@@ -128,7 +128,7 @@ function idsOf(
   const which = flags === undefined ? "" : ` of ${flags.join(" or ")}`;
   throw new CliError(
     `there is no override ${idOrValue}${which}`,
-    "`inkling overrides list` shows all overrides",
+    "run `inkling overrides list` to see all overrides",
   );
 }
 
@@ -179,7 +179,7 @@ Examples:
 /** @param place changes a line, which may begin with the path of an override's field, such as "overrides.3.value: " */
 const refusal =
   (file: string, place: (line: string) => string = (line) => line): Refuse =>
-  (lines, hint = "`inkling overrides import --help` shows examples") => {
+  (lines, hint = "run `inkling overrides import --help` to see examples") => {
     const shown = new Set(lines.map((line) => `  ${place(line).replaceAll("`", "")}`));
     return usage([`${file} cannot be imported:`, ...shown].join("\n"), hint.replace("`force`", "`--force`"));
   };
@@ -199,7 +199,7 @@ function listed(file: string, text: string, { flag, note, expires }: Flags) {
     throw usage("--note is missing: every override needs a reason", 'for example --note "our office"');
   const verdicts = (flag as string[]).map(flagAndVerdict);
   if (new Set(verdicts.map(({ flag }) => flag)).size < verdicts.length)
-    throw usage("--flag names a flag twice", "name each flag once");
+    throw usage("--flag has a flag twice", "give each flag once");
   const values = valuesOf(text);
   if (values.length === 0) throw usage(`${file} has no values`, "write one value per line");
   const now = Date.now();

@@ -87,7 +87,7 @@ Examples:
 const NUMBERS = ["weight", "every_hours", "max_age_days"] as const;
 const TEXTS = ["format", "claims", "file", "url", "path", "header", "secret", "operator", "title", "licence"];
 
-/** @throws CliError, which names every invalid flag */
+/** @throws CliError, which shows every invalid flag */
 function rowOf(id: string, flags: Flags, cwd: string): OwnFeed {
   const numbers = NUMBERS.map((name) => {
     const given = flags[name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())];
@@ -106,7 +106,7 @@ function rowOf(id: string, flags: Flags, cwd: string): OwnFeed {
   const problems = ownFeedProblems(rows, parsed.error).map(({ text }) => `  ${text}`);
   throw new CliError(
     `Cannot add this feed:\n${problems.join("\n")}`,
-    "`inkling feeds add --help` shows examples; docs/own-feeds.md has every format and claim",
+    "run `inkling feeds add --help` to see examples; docs/own-feeds.md has every format and claim",
     EXIT.usage,
   );
 }
@@ -117,7 +117,7 @@ function tableWith(rows: readonly OwnFeed[]): readonly Feed[] {
     return feedTable(rows);
   } catch (error) {
     if (!(error instanceof OwnFeedError)) throw error;
-    const hint = "`inkling feeds list` shows all feeds; `feeds remove ID` removes a feed";
+    const hint = "run `inkling feeds list` to see all feeds; `feeds remove ID` removes a feed";
     throw new CliError(error.message, hint, EXIT.usage);
   }
 }

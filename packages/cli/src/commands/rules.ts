@@ -172,7 +172,7 @@ function addCalibrate(rules: Command, context: Context): void {
       "after",
       `
 The command lists the weights that change, shows how the ruleset would have decided about the stored decisions of the
-last 30 days, and asks. \`inkling decisions calibration\` shows the figures behind the weights.
+last 30 days, and asks. Run \`inkling decisions calibration\` to see the figures behind the weights.
 
 Examples:
   inkling rules calibrate
@@ -186,7 +186,7 @@ Examples:
     if (weights.length === 0)
       throw new CliError(
         "the outcomes suggest no other weights",
-        "`inkling decisions calibration` shows how many outcomes each reason has; it needs 20",
+        "run `inkling decisions calibration` to see how many outcomes each reason has; it needs 20",
       );
     const changes = weights.map(({ reason, weight, suggested_weight }) => [
       reason,

@@ -58,7 +58,7 @@ async function serve(settings: Settings, context: Context): Promise<void> {
   await serveUntilStopped({ settings, actions }, context, async (running) => {
     const { log } = running;
     if (!running.hasRelease) {
-      const hint = "`inkling data status` shows why; `inkling data update` builds one";
+      const hint = "run `inkling data status` to see why; `inkling data update` builds one";
       log.error("no-release", { data_dir: dataDir, effect: "lookups return 503", hint });
     }
     if (readOnly !== undefined) {

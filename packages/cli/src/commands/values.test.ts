@@ -334,7 +334,7 @@ describe("an earlier release", () => {
     for (const args of [[IP], ["export", "csv", "--out", join(temp, "none.csv")]]) {
       const { err, code } = await inFolder(...args, "--release", "nope");
       expect([code, err]).toEqual([1, expect.stringContaining(`there is no release nope in ${folder}\n`)]);
-      expect(err).toContain(`the kept releases are ${currentName(folder)}, ${earlier}`);
+      expect(err).toContain(`the stored releases are ${currentName(folder)}, ${earlier}`);
     }
   });
 });

@@ -77,7 +77,7 @@ export interface LoadedSettings {
 
 /**
  * Reads and checks all settings.
- * @throws SettingsError, which names every problem at once
+ * @throws SettingsError, which lists every problem
  */
 export function loadSettings(input: SettingsInput): LoadedSettings {
   const problems: string[] = [];

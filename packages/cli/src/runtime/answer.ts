@@ -40,7 +40,7 @@ import { missingText } from "../terminal/release-tables.ts";
 /** The flag of commands that can read an earlier release. */
 export const RELEASE = [
   "--release <release>",
-  "id or name of a kept release, from `data status` (default: the release in use)",
+  "id or name of a stored release, from `data status` (default: the release in use)",
 ] as const;
 
 /** Milliseconds that a lookup waits for an unreachable database. */
@@ -57,7 +57,7 @@ export interface AnswerData {
 interface AnswerOptions {
   /** False if no override can apply. In that case, the database is not opened. */
   readonly withOverrides?: boolean;
-  /** The name or id of a kept release. By default, the release in use. */
+  /** The name or id of a stored release. By default, the release in use. */
   readonly release?: string | undefined;
 }
 
@@ -199,7 +199,7 @@ export function reportOfNetwork(network: Prefix, data: AnswerData, now: number):
  */
 export function reportOfSystem(asn: number, data: AnswerData, now: number): SystemReport {
   if (data.release.network === undefined)
-    throw new CliError("the release has no data about networks", "`inkling doctor` shows why");
+    throw new CliError("the release has no data about networks", "run `inkling doctor` to see why");
   const found = finish(reportOf(asn, sourceOf(data, now), MAX_PARTS));
   if (found !== undefined) return found;
   throw new CliError(

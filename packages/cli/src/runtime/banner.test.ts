@@ -88,7 +88,10 @@ const rows: Row[] = [
     "some publishers unreachable, said once",
     release(["is_proxy"]),
     [built(release(["is_proxy"]), ["a", "b"]), built(release(["is_proxy"]), ["a"])],
-    [`Not reached: 2 feeds. \`inkling data status\` shows why. Inkling retries them.\n${GAP}`, undefined],
+    [
+      `Not reached: 2 feeds. Run \`inkling data status\` to see why. Inkling retries them.\n${GAP}`,
+      undefined,
+    ],
   ],
   ["nothing lacked", release([]), [built(release([])), built(release([]), ["a"])], [undefined, undefined]],
 ];

@@ -67,7 +67,7 @@ function gapsPart(current: LoadedRelease, updates: boolean, style: Style): strin
     style.dim(
       updates
         ? "  fetching it now; a line below says when it has arrived, or why not"
-        : "  `inkling data status` shows every feed and why data is missing",
+        : "  run `inkling data status` to see every feed and why data is missing",
     ),
   ];
 }

@@ -430,7 +430,7 @@ async function buildAlone(
     line.clear();
     const count = result.conflicts.length;
     if (count > 0)
-      terminal.err(`  lists disagree on ${count} domains: \`inkling data status\` shows the verdicts\n`);
+      terminal.err(`  lists disagree on ${count} domains: run \`inkling data status\` to see the verdicts\n`);
     const hint = unreachedHint(settings, result);
     if (hint !== undefined) terminal.err(`hint: ${hint}\n`);
     return result;
@@ -442,7 +442,7 @@ async function buildAlone(
 
 /** Says how many feeds could not be reached, and where the reasons are. */
 export const unreachedText = (ids: readonly string[]) =>
-  `Not reached: ${feedCount(ids.length)}. \`inkling data status\` shows why.`;
+  `Not reached: ${feedCount(ids.length)}. Run \`inkling data status\` to see why.`;
 
 /** Did no feed come from a publisher or a mirror? */
 export const isOffline = ({ feeds }: Pick<BuildResult, "feeds">): boolean =>
@@ -455,7 +455,7 @@ export function unreachedHint(
 ): string | undefined {
   if (done.unreached.length === 0) return undefined;
   if (!isOffline({ feeds }))
-    return "other feeds were reached: `inkling data status` shows which addresses failed; Inkling retries them";
+    return "other feeds were reached: run `inkling data status` to see which addresses failed; Inkling retries them";
   if (settings.mirror !== undefined)
     return `no response from the mirror ${shown("mirror", settings)}: check its address, and open it from this machine`;
   return "without internet: `--offline` (INKLING_OFFLINE=1) fetches nothing, `--mirror FOLDER` reads the files from a folder; behind a proxy: set HTTPS_PROXY=http://HOST:PORT";

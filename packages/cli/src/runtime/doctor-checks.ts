@@ -1,7 +1,7 @@
 // doctor-checks.ts: the checks of `inkling doctor` on this machine and its data, one row each.
 // doctor-database.ts has the database checks.
 //
-// A finding that another command explains is one line that names the command.
+// A finding that another command explains is one line with the command.
 
 import { accessSync, constants, existsSync, lstatSync, readdirSync, statfsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -316,6 +316,6 @@ function data({ settings, now }: Checkup): Finding {
   ];
   if (gaps.length === 0) return ok(dataAge({ feeds }, now) || `built ${ago(release.manifest.created_at)}`);
   const willCome = !isFollower && mayFindNewer(settings);
-  const fix = `\`inkling data status\` shows why; ${willCome ? "a running server fetches what is due, or " : ""}${refresh(settings)}`;
+  const fix = `run \`inkling data status\` to see why; ${willCome ? "a running server fetches what is due, or " : ""}${refresh(settings)}`;
   return missing.length > 0 && !willCome ? problem(gaps.join("; "), fix) : note(gaps.join("; "), fix);
 }

@@ -139,7 +139,7 @@ export function feedOf(settings: Pick<Settings, "feed" | "dataDir">, id: string)
   const suggestion = near === undefined ? "" : `did you mean ${near}? `;
   throw new CliError(
     `there is no feed ${JSON.stringify(id.slice(0, 60))}`,
-    `${suggestion}\`inkling feeds list\` shows all feeds`,
+    `${suggestion}run \`inkling feeds list\` to see all feeds`,
     EXIT.usage,
   );
 }

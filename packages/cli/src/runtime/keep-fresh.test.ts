@@ -213,7 +213,7 @@ test("publishers that cannot be reached are one short line, once", async () => {
   const away = ids.map((id) => unreached(id, "host not found"));
   const slow = unreached("feodo", "connection refused");
   const seen = await simulate([{ dueIn: 10 * MINUTE, feeds: [...away, slow] }], 1);
-  const hint = "`inkling data status` lists all";
+  const hint = "run `inkling data status` to see all";
   expect(seen.log.filter(([, event]) => event !== "data-update-done")).toEqual([
     ["error", "feeds-not-reached", { count: 5, feeds: ids.slice(0, 3), reason: "host not found", hint }],
     ["error", "feeds-not-reached", { count: 1, feeds: ["feodo"], reason: "connection refused" }],

@@ -106,7 +106,7 @@ export function dataActions(updates: Updates, settings: FeedSettings): DataActio
 }
 
 const MINUTE = 60_000;
-/** Minimum pause, in milliseconds, even if a feed is due at once. It spares publishers and this machine. */
+/** Minimum pause, in milliseconds, even if a feed is due immediately. It spares publishers and this machine. */
 export const SHORTEST_PAUSE_MS = MINUTE;
 /**
  * Maximum pause, in milliseconds. A mirror has no due times, and feeds grow stale while nothing is fetched.
@@ -254,7 +254,7 @@ class Troubles {
     // Without internet access, this affects every feed. One line replaces thirty.
     for (const [reason, ids] of away) {
       const feeds = ids.slice(0, MAX_NAMED);
-      const hint = ids.length > feeds.length ? "`inkling data status` lists all" : undefined;
+      const hint = ids.length > feeds.length ? "run `inkling data status` to see all" : undefined;
       this.log.error("feeds-not-reached", { count: ids.length, feeds, reason, hint });
     }
   }

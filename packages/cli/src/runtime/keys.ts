@@ -94,7 +94,7 @@ export function revokeHere({ dataDir }: Settings, id: string): Key | undefined {
   if (!KEY_ID.test(id) || (copy !== undefined && key === undefined)) {
     throw new CliError(
       `${join(dataDir, DATA_FOLDER.keys)} has no active key ${JSON.stringify(id.slice(0, 40))}`,
-      "`inkling keys list` shows all key ids, also while the database is unreachable",
+      "run `inkling keys list` to see all key ids, also while the database is unreachable",
     );
   }
   const file = new RevokedFile(join(dataDir, DATA_FOLDER.revoked));

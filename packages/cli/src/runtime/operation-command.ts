@@ -426,5 +426,5 @@ function explain(error: unknown, { noun, command }: Resource, id: unknown, refus
         : error.detail,
     );
   }
-  return new CliError(error.detail, `see docs/admin-errors.md#${error.code.toLowerCase()}`);
+  return new CliError(error.detail, `see docs/admin-api.md#${error.code.toLowerCase()}`);
 }

@@ -102,7 +102,7 @@ export async function withExistingStore<T>(
   if (file !== undefined && !existsSync(file)) {
     throw new CliError(
       `there is no database yet: ${file} does not exist`,
-      "check --data-dir and INKLING_DATABASE_URL: `inkling config` shows the active settings",
+      "check --data-dir and INKLING_DATABASE_URL: run `inkling config` to see the active settings",
     );
   }
   return withOpened(settings, async (store) => {

@@ -41,7 +41,7 @@ export class SettingsError extends CliError {
   constructor(problems: readonly string[]) {
     super(
       `Cannot start:\n${problems.map((problem) => `  ${problem}`).join("\n")}`,
-      "`inkling config --example` prints every setting with its default",
+      "run `inkling config --example` to see every setting with its default",
       EXIT.usage,
     );
     this.problems = problems;

@@ -102,7 +102,7 @@ function locationVerdict({ answer, style }: LookupResult): string {
   return where === "" ? style.yellow("unknown location") : where;
 }
 
-/** Is the address in many places at once? See docs/evidence.md. */
+/** Is the address in many places at the same time? See docs/evidence.md. */
 const isAnycast = ({ answer }: LookupResult) =>
   answer.evidence.some(({ label, effect }) => label === "anycast" && effect === "sets");
 

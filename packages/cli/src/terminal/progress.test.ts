@@ -110,7 +110,7 @@ describe("plain lines", () => {
     expect(lines(1)[0]).toBe("  f0 missing: mirror: the mirror has no file f0.*");
     expect(lines(3)).toHaveLength(4);
     expect(lines(40)).toEqual([
-      "  the mirror has no file for 40 feeds: `inkling data status` lists them",
+      "  the mirror has no file for 40 feeds: run `inkling data status` to list them",
       "  reading feeds 1.0 s",
     ]);
   });

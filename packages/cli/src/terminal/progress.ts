@@ -91,7 +91,7 @@ export class Progress {
     if (length <= MAX_LINES_WITHOUT_FILE) keep.push(...this.withoutFile);
     else
       keep.push(
-        `  ${this.options.style.yellow(`the mirror has no file for ${feedCount(length)}`)}: \`inkling data status\` lists them`,
+        `  ${this.options.style.yellow(`the mirror has no file for ${feedCount(length)}`)}: run \`inkling data status\` to list them`,
       );
     this.withoutFile = [];
     if (this.step === undefined) return;

@@ -88,7 +88,7 @@ test("of many domains that lists disagree on those are shown where a wrong verdi
     "a0.com",
   ]);
   expect(lines.slice(6)).toEqual([
-    "and 1,199 more (in all 4 disposable, 1,200 not): `inkling data status --json` lists them.",
+    "and 1,199 more (in all 4 disposable, 1,200 not): run `inkling data status --json` to list them.",
   ]);
 });
 

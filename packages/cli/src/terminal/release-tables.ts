@@ -121,7 +121,7 @@ export function conflictsText(conflicts: readonly Conflict[], width: number | un
   const list = roomyTable([["LISTS DISAGREE ON", "VERDICT", "REASON"], ...rows], [], 2, width);
   if (more === 0) return list;
   const counts = `${formatCount(refused.length)} disposable, ${formatCount(conflicts.length - refused.length)} not`;
-  return `${list}\nand ${formatCount(more)} more (in all ${counts}): \`inkling data status --json\` lists them.`;
+  return `${list}\nand ${formatCount(more)} more (in all ${counts}): run \`inkling data status --json\` to list them.`;
 }
 
 /**

@@ -24,14 +24,14 @@ export class FakeInkling<P extends OnUnavailable = "throw"> extends Inkling<P> {
         ...options,
         url: "http://inkling.test",
         key: "ink_test_fake_0",
-        cacheEntries: 0, // an answer that a test sets applies at once
+        cacheEntries: 0, // an answer that a test sets applies immediately
         fetch: (url, init) => server.fetch(url, init),
       },
       {
         now: () => 0,
         random: () => 0,
         sleep: async (_ms, signal) => signal?.throwIfAborted(), // tests do not wait for pauses
-        // Every lookup reaches the fake server, so recover() applies at once, including to parallel lookups.
+        // Every lookup reaches the fake server, so recover() applies immediately, including to parallel lookups.
         breakAfter: Number.POSITIVE_INFINITY,
       },
     );

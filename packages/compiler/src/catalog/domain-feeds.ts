@@ -1,6 +1,6 @@
 // domain-feeds.ts: the mail domain feeds that are on by default. The sets "free" and "relay" are allow-lists.
 //
-// Source: docs/mail-policy.md shows which lists share entries.
+// Source: packages/compiler/domain-lists.md shows which lists share entries.
 
 import { sourcesOf } from "./domain-lineage.ts";
 import type { Feed } from "./feed.ts";

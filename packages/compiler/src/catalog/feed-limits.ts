@@ -51,7 +51,7 @@ export const ADDRESSES = { v4: 32, v6: 128 } as const;
 /** Returns a `urls` function for a URL that does not depend on the date. */
 export const fixed = (url: string) => () => [url];
 
-/** The fields that all of Inkling's own lists share. Each row of such a list names its source. */
+/** The fields that all of Inkling's own lists share. Each row of such a list has its source. */
 export const OURS = {
   urls: () => [],
   licence: "Apache-2.0",

@@ -34,8 +34,8 @@ export const EXTENSIONS = {
   "ranked-domains": "csv", // Tranco: rows of rank,domain
   "organisation-websites": "json", // name-suggestion-index: wikidata.<id>.officialWebsites[]
   "exit-networks": "csv", // Inkling's own: rows of network,operator,source
-  "json-networks": "json", // any document; a path names the networks
-  "json-domains": "json", // any document; a path names the domains
+  "json-networks": "json", // any document; a path leads to the networks
+  "json-domains": "json", // any document; a path leads to the domains
   "mail-hosts": "csv", // rows of domain,date,hosts
   "relay-domains": "csv", // Inkling's own: rows of domain,service,source
   "nro-delegated": "txt", // pipe-separated delegations

@@ -3,7 +3,7 @@
 // policy/labels.ts defines how each kind affects flags. For some published lists, Inkling includes a fallback file. For
 // networks that nobody publishes in machine-readable form, Inkling has its own lists.
 //
-// Source: each row of data/guards names the page that it was taken from in August 2026 (Akamai: in November 2026).
+// Source: each row of data/guards has the page that it was taken from in August 2026 (Akamai: in November 2026).
 
 import type { Feed } from "./feed.ts";
 import { ADDRESSES, AGE, DAY, fixed, MIB, OURS, WEEK } from "./feed-limits.ts";
@@ -11,7 +11,7 @@ import { ADDRESSES, AGE, DAY, fixed, MIB, OURS, WEEK } from "./feed-limits.ts";
 const own = (name: string) => `data/guards/${name}.csv`;
 
 /**
- * An operator's list of its own networks. If a row names a fallback file in `own`, the file has the format `ownFormat`.
+ * An operator's list of its own networks. If a row has a fallback file in `own`, the file has the format `ownFormat`.
  */
 const PUBLISHED = {
   sets: "guard",
@@ -22,7 +22,12 @@ const PUBLISHED = {
   maxBytes: MIB,
 } as const;
 
-const OUR_GUARDS = { ...OURS, sets: "guard", format: "exit-networks", homepage: "docs/guards.md" } as const;
+const OUR_GUARDS = {
+  ...OURS,
+  sets: "guard",
+  format: "exit-networks",
+  homepage: "docs/policy.md#guards",
+} as const;
 
 /** The addresses of one operator's machines. Inkling does not include a fallback file for them. */
 const MACHINES = {
@@ -210,7 +215,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
     ...OUR_GUARDS,
     id: "listed-resolvers",
     label: "listed_resolver",
-    title: "Inkling: public resolvers in networks of VPN providers, each with the list that names it",
+    title: "Inkling: public resolvers in networks of VPN providers, each with the list that contains it",
     widest: ADDRESSES,
     entries: { least: 10, most: 2_000 },
     own: own("listed-resolvers"),

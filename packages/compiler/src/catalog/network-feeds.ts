@@ -334,7 +334,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     id: "gateway-systems",
     format: "operator-systems",
     title: "Inkling: autonomous systems of corporate gateways; the feed asn has their networks",
-    homepage: "docs/own-lists.md#corporate-gateways",
+    homepage: "docs/feeds.md#inklings-own-lists",
     entries: { least: 5, most: 200 },
     own: "data/gateway-systems.csv",
     supplement: true,

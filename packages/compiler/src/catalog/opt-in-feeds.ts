@@ -70,7 +70,7 @@ export function asksForAgreement({ licence, optIn }: Pick<Feed, "licence" | "opt
   return licence === NO_LICENCE || optIn?.why === "licence" || optIn?.why === "non-commercial";
 }
 
-/** Networks whose addresses are in many places at once. The publisher finds them by measuring from many places. */
+/** Networks whose addresses are in many places at the same time. The publisher finds them by measuring from many places. */
 const ANYCAST = {
   sets: "anycast",
   format: "ip-lines",
@@ -92,7 +92,7 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     sets: "mail_host",
     format: "mail-hosts",
     title: "Inkling: mail hosts of domains that only one publisher lists, looked up in DNS by the build",
-    homepage: "docs/mail-policy.md",
+    homepage: "docs/policy.md#mail-domains",
     urls: () => [],
     asksDns: true,
     licence: "public DNS records",

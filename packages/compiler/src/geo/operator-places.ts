@@ -3,7 +3,7 @@
 // Cost: one pass over the stated networks for each level of nesting, and one over the countries; places are created on
 // first use.
 //
-// An operator's place applies if it names a city, if it contradicts the database's country or region, or if the
+// An operator's place applies if it states a city, if it contradicts the database's country or region, or if the
 // database has no place. Otherwise, the database's place remains. An address of an anycast network is in many places at
 // once, so only its registered country is known. A city, coordinates, a radius or a time zone would be invented. If the
 // registered country is unknown, the network has no place, even if the database has one.

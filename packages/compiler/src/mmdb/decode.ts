@@ -2,7 +2,7 @@
 //
 // in   the bytes of a section, and an offset in it
 // out  string, number, boolean, bigint (64 and 128 bits), Uint8Array (a view), array, object
-// err  MmdbError, which names the section and the byte
+// err  MmdbError, which shows the section and the byte
 // src  https://maxmind.github.io/MaxMind-DB/ (version 2.0), "Output Data Section". MaxMind's conformance files of 2026
 //      recommend the limits on values and payload
 // cost 0.7 µs for a flat DB-IP record of eight fields, 1.4 µs for a nested MaxMind record. Sizes are checked before

@@ -2,7 +2,7 @@
 //
 // in   the tree's bytes; addresses as big-endian uint32 words
 // out  offsets into the data section
-// err  MmdbError, which names the node
+// err  MmdbError, which shows the node
 // src  https://maxmind.github.io/MaxMind-DB/ (version 2.0), "Binary Search Tree Section"
 // cost walk: 30 to 50 ns per network on Bun, and one bit of memory per node
 

@@ -151,7 +151,7 @@ export function judgeKind(
 
 /**
  * A system with fewer IPv4 addresses is small. Its networks are mostly where its owner is, so a database is right about
- * them even where it has little information (docs/accuracy-radius.md).
+ * them even where it has little information (packages/compiler/accuracy-radius.md).
  */
 const SMALL_SYSTEM = 100_000;
 

@@ -1,7 +1,7 @@
 // csv.ts: reads Inkling's own tables (packages/compiler/data): a header, comment lines that begin with "#", and quotes
 // around fields that contain a comma.
 //
-// err  FeedError, which names the line; nothing is skipped in Inkling's own files
+// err  FeedError, which shows the line; nothing is skipped in Inkling's own files
 // src  RFC 4180, without line breaks inside fields
 // cost 1 ms for 1,356 rows. csv-parse 7.0.3 took 70 to 200 ms on each build, and 1.7 MB of disk, so no library is
 //      used
@@ -61,7 +61,7 @@ export function csvLine(fields: readonly string[]): string {
   return fields.map((field) => (/[",]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field)).join(",");
 }
 
-/** Returns the rows of `data/<file>`, as lists of fields. @throws FeedError, which names the line */
+/** Returns the rows of `data/<file>`, as lists of fields. @throws FeedError, which shows the line */
 export function dataTable(file: string): (readonly string[])[] {
   const rows: (readonly string[])[] = [];
   forEachRow(readFileSync(programFile(`compiler/data/${file}`), "utf8"), (row) => rows.push(row));

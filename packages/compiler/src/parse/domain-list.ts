@@ -24,7 +24,7 @@ export class DomainList {
 
   /**
    * Adds the domain in `text`. Counts anything else as unusable.
-   * @param service who runs the domain, or "" if unknown. If several entries name a service, the first name wins
+   * @param service who runs the domain, or "" if unknown. If several entries have a service, the first one wins
    */
   add(line: number, text: string, service = ""): void {
     const domain = toAsciiDomain(text);

@@ -159,7 +159,7 @@ function readPlace(
   };
 }
 
-/** Returns the address without scheme and query, in printable ASCII, as the evidence shows it. */
+/** Returns the address without scheme or query, in printable ASCII, as the evidence shows it. */
 const publisherOf = (url: string): string =>
   url
     .replace(/^[a-z]+:\/\//i, "")
@@ -168,7 +168,7 @@ const publisherOf = (url: string): string =>
     .slice(0, MAX_PUBLISHER);
 const MAX_PUBLISHER = 120;
 
-/** Matches a row that names the columns: no address, and more than a country code. */
+/** Matches a header row: no address, and more than a country code. */
 const HEADER = /^"?[a-z][a-z_ -]*"?\s*,\s*"?[a-z][a-z_ -]{2}/i;
 
 export const parseGeofeed = lineParser(GeofeedList, () => (line, number, list) => {

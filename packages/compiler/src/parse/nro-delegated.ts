@@ -2,7 +2,7 @@
 //
 // in   registry|cc|type|start|value|date|status[|opaque-id[|extensions…]]. The first line is
 //      version|registry|serial|records|startdate|enddate|UTC-offset; summary lines follow
-// out  one or more prefixes for each IPv4 or IPv6 delegation that names a country
+// out  one or more prefixes for each IPv4 or IPv6 delegation with a country
 // err  FeedError if the version line is missing, or if the file was cut short and has fewer records than that line
 //      states
 // src  apnic.net/about-apnic/corporate-documents/documents/resource-guidelines/rir-statistics-exchange-format

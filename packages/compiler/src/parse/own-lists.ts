@@ -1,4 +1,4 @@
-// own-lists.ts: reads the lists that are part of Inkling. Every row names its source.
+// own-lists.ts: reads the lists that are part of Inkling. Every row has its source.
 
 import { FeedError } from "../catalog/feed.ts";
 import { forEachRow } from "./csv.ts";

@@ -10,7 +10,7 @@ import { parseNetworks } from "./index.ts";
 const OWN_LIST = join(import.meta.dir, "../../data/tor-exit-networks.csv");
 const listed = parseNetworks("exit-networks", readFileSync(OWN_LIST)).networks;
 const rows = listed.map((network) => [formatPrefix(network), network] as const);
-/** Networks whose operator declares all of them as exits but uses them sparsely. See docs/own-lists.md. */
+/** Networks whose operator declares all of them as exits but uses them sparsely. See packages/compiler/own-lists.md. */
 const DECLARED_WHOLE = new Set(["109.70.100.0/25"]);
 const isInside = (inner: Prefix, outer: Prefix) =>
   inner.bits >= outer.bits && prefixContains(outer, inner.address);

@@ -34,7 +34,7 @@ describe("the list", () => {
     for (const { prefix } of SPECIAL_USE) {
       expect(isInside(network, prefix) || isInside(prefix, network)).toBe(false);
     }
-    const docs = read(join(import.meta.dir, "../../../../docs/own-lists.md")).toString();
+    const docs = read(join(import.meta.dir, "../../own-lists.md")).toString();
     expect(docs).toContain(`\`${name}\``);
   });
 });

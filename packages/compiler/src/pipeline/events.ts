@@ -1,7 +1,7 @@
 // events.ts: defines the input and output of the compiler process.
 //
 // The exit status is 0 if the build is done. It is 3 if the build is done, but a feed is held, unreachable, expired or
-// missing. It is 1 if the build failed. If a release was published before the failure, a "note" event names it.
+// missing. It is 1 if the build failed. If a release was published before the failure, a "note" event contains it.
 
 import { feedReport, release } from "@inkling/engine";
 import { z } from "zod";
@@ -34,7 +34,7 @@ export const buildRequest = z.object({
   /** Feeds that arrived at this time or later, with the build before this one, keep their copies. */
   since: z.iso.datetime().optional(),
   /**
-   * Held copies that this build uses, as `copyName` names them. {@link ACCEPT_RELEASE} accepts all held copies, and a release that fails
+   * Held copies that this build uses, by the name that `copyName` gives them. {@link ACCEPT_RELEASE} accepts all held copies, and a release that fails
    * its check.
    */
   accept: z.array(z.string()).readonly().default([]),

@@ -92,7 +92,7 @@ function dueNext({ feed, options }: Load, attempts: Attempts | undefined): Date 
 }
 
 /**
- * @param isCurrent whether the source was not due; the report then names the source from which the kept copy once came
+ * @param isCurrent whether the source was not due; the report then has the source from which the kept copy once came
  */
 function describeUsed(feed: Feed, { copy, read, age }: Used, isCurrent: boolean) {
   const about = {

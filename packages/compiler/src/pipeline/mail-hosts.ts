@@ -33,7 +33,7 @@ interface LookupEffects {
   readonly progress?: (done: number, total: number) => void;
 }
 
-/** No such name exists (RFC 6761 6.4), so a server that names its mail host invents mail hosts. */
+/** No such name exists (RFC 6761 6.4), so a server that returns a mail host for it invents mail hosts. */
 const CONTROL = "inkling-control.invalid";
 
 /** Returns the domains whose verdict rests on one origin, and could change with a mail host. */

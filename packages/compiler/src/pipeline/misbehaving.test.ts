@@ -1,5 +1,5 @@
 // Tests publishers that misbehave, case by case. Each time, the last good data remains in use, the reason is shown, and
-// the next good file is used. The table in docs/feed-checks.md lists the same cases.
+// the next good file is used. packages/compiler/misbehaving-publishers.md lists the same cases.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, mock, test } from "bun:test";
 import fs, {
@@ -157,7 +157,7 @@ const current = (): Release => {
 const shown = (): FeedReport =>
   feedsReport.parse(JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.feedsReport), "utf8"))).feeds[0]!;
 
-/** A row in docs/feed-checks.md. */
+/** A row in misbehaving-publishers.md. */
 interface Row {
   readonly name: string;
   readonly outcome: string;
@@ -224,7 +224,7 @@ const BAD: readonly Case[] = [
   },
   {
     name: "a redirect to the host of an internal service",
-    outcome: "not followed: a redirect to another host needs HTTPS, and the feed must name the host",
+    outcome: "not followed: a redirect to another host needs HTTPS, and the feed's definition must contain the host",
     bad: (response) => response.writeHead(302, { location: "http://169.254.169.254/latest" }).end(),
     error: /redirects to a host that is not allowed$/,
   },
@@ -1107,10 +1107,9 @@ test("a feed that is late is asked for again though it is not due, and what was 
   expect(isFlagged(current(), addresses(2).at(-1)!)).toBe(true);
 });
 
-test("docs/feed-checks.md has this table, and no other", () => {
-  const text = readFileSync(join(import.meta.dir, "../../../../docs/feed-checks.md"), "utf8");
-  const section = text.split("## When a publisher misbehaves\n")[1]!.split("\n## ")[0]!;
-  const lines = section.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| case "));
+test("misbehaving-publishers.md has this table, and no other", () => {
+  const text = readFileSync(join(import.meta.dir, "../../misbehaving-publishers.md"), "utf8");
+  const lines = text.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| case "));
   const rows: readonly Row[] = [NOT_MODIFIED, ...BAD, CUT, ...TAKEN, DISK_FULL, KILLED];
   expect(lines).toEqual(rows.map(({ name, outcome }) => `| ${name} | ${outcome} |`));
 });

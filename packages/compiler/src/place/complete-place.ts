@@ -47,7 +47,7 @@ export function completePlace(place: Place): Place {
   };
 }
 
-/** Returns the country's continent, or undefined if the source names a continent without its code. */
+/** Returns the country's continent, or undefined if the source states a continent without its code. */
 function impliedContinent(place: Place, country: string | undefined): string | undefined {
   if (place.continentName !== undefined || country === undefined) return undefined;
   return findCountry(country)?.continentCode;
@@ -89,7 +89,7 @@ function completeSubdivision(
 }
 
 /**
- * Returns the coordinates, unless the source names no part of the country. In that case, they only represent the whole
+ * Returns the coordinates, unless the source states no part of the country. In that case, they only represent the whole
  * country.
  */
 function localCoordinates(place: Place): Coordinates | undefined {

@@ -84,7 +84,7 @@ export function withoutDistrict(name: string | undefined, country: string | unde
   return name;
 }
 
-/** Returns the words of a name in lower case, without marks and punctuation. */
+/** Returns the words of a name in lower case, without marks or punctuation. */
 export function nameWords(name: string): string[] {
   return name
     .normalize("NFD")

@@ -31,7 +31,7 @@ export interface Place {
   /** Degrees, WGS 84. */
   readonly latitude?: number | undefined;
   readonly longitude?: number | undefined;
-  /** The network is in many places at once, so nothing can be derived from its country. */
+  /** The network is in many places at the same time, so nothing can be derived from its country. */
   readonly isAnycast?: true | undefined;
   /** IANA name. */
   readonly timeZone?: string | undefined;

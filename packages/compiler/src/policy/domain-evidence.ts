@@ -220,7 +220,7 @@ function keyOf(listings: readonly Listing[], facts: Facts): string {
   return [flags, lists, relayBelow, sharedBy, mailService, ...against].join(" ");
 }
 
-/** Maps each parent of a relay to the first feed that names a relay below it. */
+/** Maps each parent of a relay to the first feed that contains a relay below it. */
 function relayParents(claims: readonly DomainClaims[]): ReadonlyMap<string, string> {
   const parents = new Map<string, string>();
   for (const { feed, subject, domains } of claims) {

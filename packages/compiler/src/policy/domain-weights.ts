@@ -2,7 +2,7 @@
 // against a listing.
 //
 // A weight reflects a list's sources, not its size. Lists that copy each other count once.
-// docs/mail-policy.md shows how these numbers were found, and everything that they decide.
+// docs/policy.md#where-lists-disagree gives the reasons, and docs/accuracy.md#disposable-domains what they lead to.
 
 import { FEEDS } from "../catalog/feeds.ts";
 

@@ -3,7 +3,7 @@
 // Cost: 0.5 s for 76,000 domains of the default lists; 0.4 s for 140,000 domains of their seeds.
 //
 // A claim about a domain, for or against, also covers every name below it. The rules apply in this order
-// (docs/mail-policy.md gives the reasons):
+// (docs/policy.md#mail-domains gives the reasons):
 //   1 a public suffix, a special-use name, or a name under no known suffix: never disposable
 //   2 a shared domain, under which anybody can get a name: never disposable; claims about it do not cover the names
 //     below it

@@ -1,7 +1,7 @@
 // labels.ts: defines how each label and each kind of guard affects the answer, and the weight of each list.
 //
 // A flag is set if the lists that claim it for an address together reach the weight QUORUM (verdict.ts has the
-// exceptions). docs/policy.md and docs/guards.md give the reasons, and a test checks that they match these tables.
+// exceptions). docs/policy.md gives the reasons, and a test checks that it matches these tables.
 // catalog/guard-feeds.ts lists the guarded networks.
 
 import { LABEL_ROWS, recordOf } from "@inkling/contract";
@@ -108,7 +108,7 @@ interface GuardRule {
   readonly outweighs?: number;
   /** Bits of the flags that a single list cannot set. */
   readonly doubts?: number;
-  /** The addresses are in many places at once, so they have no city. */
+  /** The addresses are in many places at the same time, so they have no city. */
   readonly anycast?: true;
 }
 

@@ -159,7 +159,7 @@ function listVerdicts(sides: readonly Side[]) {
 /** Guards that remove all flags. */
 const NEVER_FLAGGED: readonly string[] = ["public_resolver", "crawler", "cdn_operator"];
 
-/** Machines from which nobody browses (docs/guards.md). */
+/** Machines from which nobody browses (docs/policy.md#guards). */
 const SENDERS = ["mail_sender", "monitor", "webhook_sender"];
 
 /** Returns the flags of an address by the rules of docs/policy.md. */

@@ -25,7 +25,7 @@ export const CHANNEL_FAULTS = {
   },
   denied: {
     happened: "the credentials, the region or the bucket are wrong",
-    fix: "correct the credentials, the region or the bucket; `inkling channel status` names the variable",
+    fix: "correct the credentials, the region or the bucket; run `inkling channel status` to see which variable",
   },
   absent: {
     happened: "the channel does not exist",

@@ -40,7 +40,7 @@ export function readPrivateKey(pem: string): KeyObject {
   try {
     key = createPrivateKey(pem);
   } catch (cause) {
-    throw new Error("it is not PEM", { cause }); // OpenSSL's own message names its source files and lines
+    throw new Error("it is not PEM", { cause }); // OpenSSL's own message contains its source files and lines
   }
   if (key.asymmetricKeyType !== "ed25519") throw new Error(`it is a key for ${key.asymmetricKeyType}`);
   return key;

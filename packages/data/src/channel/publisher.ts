@@ -165,7 +165,7 @@ export class Publisher {
     });
   }
 
-  /** Names the release before the current one, or the kept release that `to` names, under a higher version. */
+  /** Names the release before the current one, or the stored release that `to` names, under a higher version. */
   rollback(to?: string): Promise<Statement> {
     return this.stoppable(async () => {
       const before = required(await this.find(), this.options);
@@ -179,7 +179,7 @@ export class Publisher {
           to === undefined
             ? `the channel ${channel} has no release earlier than ${release.name}`
             : `the channel ${channel} does not keep ${to}`,
-          `the kept releases are ${names}`,
+          `the stored releases are ${names}`,
         );
       }
       return this.write(before, target, await this.sendRuleset());

@@ -32,7 +32,7 @@ const statement = z.object({
   release: releaseRef,
   /** Releases whose files are kept for a rollback, newest first, including `release`. */
   kept: z.array(releaseRef).min(1).max(10),
-  /** Names of kept releases from which the channel was rolled back. */
+  /** Names of stored releases from which the channel was rolled back. */
   rolled_back: z.array(z.string().refine(isReleaseName)).max(10).optional(),
   /** The ruleset for in-process decisions. */
   ruleset: rulesetRef.optional(),
@@ -73,7 +73,7 @@ export function readStatement(text: string): Statement {
 
 /**
  * Returns the releases from which the channel was rolled back, and to which it has not returned since. These are the
- * listed releases, and the kept releases that were published after the current one.
+ * listed releases, and the stored releases that were published after the current one.
  */
 export function rolledBack({ kept, release, rolled_back = [] }: Statement): Set<string> {
   const newer = kept.findIndex(({ name }) => name === release.name);
@@ -81,7 +81,7 @@ export function rolledBack({ kept, release, rolled_back = [] }: Statement): Set<
 }
 
 /**
- * Returns the kept releases that remain rolled back. They are recorded so that a newer release does not hide a rollback
+ * Returns the stored releases that remain rolled back. They are recorded so that a newer release does not hide a rollback
  * that nobody has undone.
  */
 export function stillRolledBack(
@@ -94,7 +94,7 @@ export function stillRolledBack(
   return names.length === 0 ? {} : { rolled_back: names };
 }
 
-/** Returns the newest kept release that is older than the current one and was not rolled back. */
+/** Returns the newest stored release that is older than the current one and was not rolled back. */
 export function releaseBefore(before: Statement): ReleaseRef | undefined {
   const { release, kept } = before;
   const left = rolledBack(before);

@@ -1,6 +1,6 @@
 // live.ts: a value that changes while a process runs, such as keys and overrides.
 //
-// Its version is polled, and its value is loaded if the version has changed. `refresh` polls at once. If the source
+// Its version is polled, and its value is loaded if the version has changed. `refresh` polls immediately. If the source
 // fails, the active value remains and polls become less frequent. If `apply` throws, the new value does not become
 // active, and the next check loads it again.
 

@@ -21,7 +21,7 @@ import { type EmailAddress, parseEmail } from "./email.ts";
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
-/** The names in RFC 2142, then other common ones, in lower case and without hyphens, dots and underscores. */
+/** The names in RFC 2142, then other common ones, in lower case and without hyphens, dots or underscores. */
 const ROLES: ReadonlySet<string> = new Set(
   words(`
   info marketing sales support abuse noc security postmaster hostmaster usenet news webmaster www uucp ftp

@@ -144,8 +144,8 @@ export class Answers {
 
   /**
    * Checks the starts of all records, and that each divided record has a template.
-   * @returns a function that returns whether a number names a record
-   * @throws SegmentError, which names the first error in the segment
+   * @returns a function that returns whether a number is that of a record
+   * @throws SegmentError, which shows the first error in the segment
    */
   verify(): (number: number) => boolean {
     const { starts, names } = this;

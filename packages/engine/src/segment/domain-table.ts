@@ -66,7 +66,7 @@ type NameCheck = (name: string, answer: number) => string | undefined;
 
 /** Checks values of one kind. */
 interface ValueCheck {
-  /** Returns whether this value names a record. */
+  /** Returns whether this value is that of a record. */
   readonly isRecord: (value: number) => boolean;
   /** Called once for each distinct value except 0. */
   readonly check: (value: number, place: string) => void;
@@ -239,7 +239,7 @@ export class DomainTable {
   /**
    * Checks every name, slot and pointer, and that a lookup finds each name.
    * @param checkName called with each name and its values, which the other checks have accepted
-   * @throws SegmentError, which names the first error in the segment
+   * @throws SegmentError, which shows the first error in the segment
    */
   verify(checks: Readonly<Record<ValueKind, ValueCheck>>, checkName: NameCheck = () => undefined): void {
     const names = this.verifyNames(

@@ -169,7 +169,7 @@ export class EmailSegment {
   /**
    * Checks the checksum, every name, slot and pointer, and that a lookup finds each name.
    * @param isIntact true if a stronger hash of the file has already been checked; the checksum is then skipped
-   * @throws SegmentError, which names the first error in the segment
+   * @throws SegmentError, which shows the first error in the segment
    */
   verify(isIntact = false): void {
     if (!isIntact) verifyChecksum(this.file);
@@ -202,7 +202,7 @@ export class EmailSegment {
 }
 
 /**
- * Returns whether these bytes are a JSON array of at least one domain name, without duplicates and white space. Domain
+ * Returns whether these bytes are a JSON array of at least one domain name, without duplicates or white space. Domain
  * names never need escapes.
  */
 function isProviderList(bytes: Uint8Array | undefined): boolean {

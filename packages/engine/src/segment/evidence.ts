@@ -5,7 +5,7 @@
 // err  opening and verifying: SegmentError. labelsIn: SyntaxError if the record is damaged. Nothing else throws,
 //      whatever the bytes
 // src  packages/engine/segment-format.md (records), docs/evidence.md (responses)
-// cost an entry that names a network or domain takes two copies (its text and its tail); other entries take one copy
+// cost an entry with a network or domain takes two copies (its text and its tail); other entries take one copy
 //
 // A record contains the text of its entries, except for two parts. The first part is the network or domain. It contains
 // the address or host that was looked up, so the record stores only its length, the span. This is why a handful of
@@ -55,8 +55,8 @@ export class EvidenceRecords {
 
   /**
    * Checks every record.
-   * @returns a function that returns whether a value names a record
-   * @throws SegmentError, which names the first wrong record
+   * @returns a function that returns whether a value is that of a record
+   * @throws SegmentError, which shows the first wrong record
    */
   verify(): (value: number) => boolean {
     const isRecord = this.records.verify();

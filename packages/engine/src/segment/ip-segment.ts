@@ -115,7 +115,7 @@ export class IpSegment {
   /**
    * Checks the checksum, the order of all parts and every pointer.
    * @param isIntact true if a stronger hash of the file has already been checked; the checksum is then skipped
-   * @throws SegmentError, which names the first error in the segment
+   * @throws SegmentError, which shows the first error in the segment
    */
   verify(isIntact = false): void {
     if (!isIntact) verifyChecksum(this.file);

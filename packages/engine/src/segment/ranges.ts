@@ -101,7 +101,7 @@ export class RangeTable {
 
   /**
    * Writes the values of many addresses to `values`: the same values that {@link find} returns. It first reads the
-   * directory for all addresses, so that the processor waits for many memory reads at once instead of one at a time.
+   * directory for all addresses, so that the processor waits for many memory reads at the same time instead of one at a time.
    */
   findBlock({ length, families, words }: PackedAddresses, values: Uint32Array): void {
     const { directory, nodes, bytes } = this.v4;
@@ -125,7 +125,7 @@ export class RangeTable {
   /**
    * Checks every cell. Nodes must be in order, each named once and not too deep. Runs must be in order, and `isRecord`
    * must accept every value.
-   * @throws SegmentError, which names the first wrong cell
+   * @throws SegmentError, which shows the first wrong cell
    */
   verify(isRecord: (value: number) => boolean): void {
     this.v4.verify(isRecord);

@@ -2,7 +2,7 @@
 //
 // in   any bytes (the caller maps or reads the file)
 // out  typed views of the sections, checked against the file's bounds
-// err  SegmentError, which names the part that is wrong
+// err  SegmentError, which shows the part that is wrong
 // src  packages/engine/segment-format.md describes every byte
 // cost opening reads only the header and the section table; verifying reads every byte
 

@@ -1,4 +1,4 @@
-// lookup.ts: looks values up for the operator in the release in use, or in all kept releases, and assesses visitors.
+// lookup.ts: looks values up for the operator in the release in use, or in all stored releases, and assesses visitors.
 
 import { keptManifests, ReleaseError } from "@inkling/data";
 import { dataAges, type LoadedRelease } from "@inkling/engine";
@@ -57,7 +57,7 @@ export function openCurrent(releases: LookupSource["releases"]): LoadedRelease {
   throw new AdminProblem("DATA_NOT_LOADED");
 }
 
-/** Looks the value up in every kept release. */
+/** Looks the value up in every stored release. */
 export async function lookUpHistory(
   { settings: { dataDir }, releases, now }: LookupSource,
   value: string,

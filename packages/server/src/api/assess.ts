@@ -1,6 +1,6 @@
 // assess.ts: handles requests to assess visitors, and requests that report an outcome later.
 //
-// Source: docs/decisions.md, docs/stored-decisions.md.
+// Source: docs/decisions.md.
 
 import { type ApiContext, callOf, type Handlings, PATH_INVALID, type Route } from "./handler.ts";
 import type { Exchange } from "./request-context.ts";

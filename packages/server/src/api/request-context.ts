@@ -150,13 +150,13 @@ export class Exchange implements Question {
     return callerAddress(this.peer, forwardedFor, trustedProxies);
   }
 
-  /** Returns the visitor that a proxy asks about; undefined if no trusted proxy names a visitor. */
+  /** Returns the visitor that a proxy asks about; undefined if no trusted proxy sends a visitor. */
   findVisitor(): IpAddress | undefined {
     return visitorAddress(this.peer, this.forwardedFor, this.options.trustedProxies);
   }
 
   /**
-   * Returns the proxy that asks about a visitor. If no trusted proxy names a visitor, this is the machine at the other
+   * Returns the proxy that asks about a visitor. If no trusted proxy sends a visitor, this is the machine at the other
    * end of the connection.
    */
   findProxy(): IpAddress | undefined {

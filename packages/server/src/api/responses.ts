@@ -222,7 +222,7 @@ export function callerEtag(release: LoadedRelease, address: IpAddress): string {
 
 /**
  * Derives the ETag of an overridden answer from the ETag of the plain answer.
- * @param withEvidence true if the answer names the overrides
+ * @param withEvidence true if the answer shows the overrides
  */
 export function overriddenEtag(etag: string, { mark, verdict }: Overridden, withEvidence: boolean): string {
   const ids = withEvidence

@@ -1,5 +1,5 @@
 // memory.ts: hashes what identifies a visitor, so that later decisions recognize the visitor without the database
-// containing anything that names them.
+// containing anything that identifies them.
 //
 // A hash is 96 bits of an HMAC-SHA-256. Its key is outside the database (run/memory-keys.ts), because whoever has both
 // can try all addresses of IPv4. Cost: about 2 µs for each trace and key, and only for traces that the ruleset wants.

@@ -153,7 +153,7 @@ export class DecisionRecorder implements Decisions {
       this.waiting.push(row);
       this.waitingBytes += bytes;
     } else this.dropped++;
-    // A full batch is stored at once, because decisions that wait long cost more time in garbage collection than in the
+    // A full batch is stored immediately, because decisions that wait long cost more time in garbage collection than in the
     // store. After a failure, only the timer retries the store.
     if (this.waiting.length === BATCH && this.failuresInRow === 0) void this.flush();
   }

@@ -29,7 +29,7 @@ export function callerAddress(
 
 /**
  * Returns the visitor that a trusted proxy asks about.
- * @returns undefined if the proxy names no visitor, or if the sender is not a trusted proxy. Such a sender does not
+ * @returns undefined if the proxy sends no visitor, or if the sender is not a trusted proxy. Such a sender does not
  *   count as the visitor.
  */
 export function visitorAddress(
@@ -43,7 +43,7 @@ export function visitorAddress(
 
 /**
  * Returns the proxy that asks about a visitor. In a chain of proxies, this is the proxy that named the visitor. If no
- * trusted proxy names a visitor, it is the machine at the other end of the connection.
+ * trusted proxy sends a visitor, it is the machine at the other end of the connection.
  */
 export function proxyAddress(
   peer: string | undefined,

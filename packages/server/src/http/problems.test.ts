@@ -39,7 +39,7 @@ describe("problems", () => {
 
 const PAGES = [
   ["errors.md", PROBLEM_CODES],
-  ["admin-errors.md", ADMIN_PROBLEM_CODES.filter((code) => !Object.hasOwn(PROBLEMS, code))],
+  ["admin-api.md", ADMIN_PROBLEM_CODES.filter((code) => !Object.hasOwn(PROBLEMS, code))],
 ] as const;
 test.each(PAGES)("docs/%s has one section for each code, in order", async (page, codes) => {
   const docs = await Bun.file(join(import.meta.dir, "../../../../docs", page)).text();

@@ -40,7 +40,7 @@ const TEXTS: Readonly<Record<string, Texts>> = {
   },
 };
 const OTHER_HINT =
-  "check that this is an address of this machine; `inkling config` shows the active settings";
+  "check that this is an address of this machine; run `inkling config` to see the active settings";
 
 export function listenError(what: Listener, hostname: string, port: number, error: unknown): StartError {
   const { code = "LISTEN" } = error as { code?: string };

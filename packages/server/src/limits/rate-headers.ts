@@ -1,6 +1,6 @@
 // rate-headers.ts: formats RateLimit-Policy and RateLimit, which show callers what is left of their limits.
 //
-// Source: draft-ietf-httpapi-ratelimit-headers-10; docs/limits.md explains the headers to callers. The bucket is one
+// Source: draft-ietf-httpapi-ratelimit-headers-10; docs/errors.md#limits explains the headers to callers. The bucket is one
 // policy. Its q is the bucket's size, and w is the number of seconds that an empty bucket takes to fill. Its r is the
 // number of remaining lookups, and t is the number of seconds until the bucket is full again. A daily quota is a second
 // policy, "daily". Cost: A bucket's texts are reused between requests, because formatting a text took 250 ns. If 2,048

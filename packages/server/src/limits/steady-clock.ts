@@ -10,7 +10,7 @@
 import type { EventLog } from "@inkling/contract";
 import type { EpochMs } from "@inkling/store/keys/key";
 
-/** Corrections of up to this many milliseconds apply at once. */
+/** Corrections of up to this many milliseconds apply immediately. */
 const JUMP_MS = 3_600_000;
 /** A jump that lasts longer than this many milliseconds is accepted as correct. */
 const HOLD_MS = 3_600_000;

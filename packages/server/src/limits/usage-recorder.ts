@@ -173,7 +173,7 @@ export class UsageRecorder {
     this.used.add(keyId);
   }
 
-  /** Adds traffic to the hour of `at`. It does not affect `oldestMs`, because nobody needs these counts at once. */
+  /** Adds traffic to the hour of `at`. It does not affect `oldestMs`, because nobody needs these counts immediately. */
   recordTraffic(counts: TrafficCounts, at: EpochMs): void {
     const hour = hourOf(at);
     const before = this.traffic.get(hour);

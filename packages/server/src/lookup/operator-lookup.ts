@@ -71,7 +71,7 @@ const MAX_PREFIXES = 1 << 22;
 const MAX_EXPLAINED = 1 << 18;
 /** Maximum number of overrides to list for a network. */
 const MAX_OVERRIDES = 100;
-/** The mailbox to look up for a domain. It stands for any mailbox, and no override names it. */
+/** The mailbox to look up for a domain. It stands for any mailbox, and no override is about it. */
 const ANY_MAILBOX = "any-mailbox-of-this-domain";
 
 const decoder = new TextDecoder();

@@ -102,12 +102,12 @@ describe("why a release does not answer", () => {
     [
       "it is damaged",
       {},
-      `the release ${refused!.name} is damaged or from another version: \`inkling doctor\` names the fault; \`inkling data update\` builds a new one`,
+      `the release ${refused!.name} is damaged or from another version: run \`inkling doctor\` to see the fault; \`inkling data update\` builds a new one`,
     ],
     [
       "it came from a channel and is damaged",
       { channel },
-      `the release ${refused!.name} is damaged or from another version: \`inkling doctor\` names the fault; the server fetches it from the channel again`,
+      `the release ${refused!.name} is damaged or from another version: run \`inkling doctor\` to see the fault; the server fetches it from the channel again`,
     ],
   ])("%s", (_, over, reason) => {
     expect(readiness({ ...without, releases: { ...without.releases, ...over } })).toEqual([reason]);

@@ -48,7 +48,7 @@ function withoutRelease({ refused, channel }: StatusSource["releases"]): string 
     channel === undefined
       ? "`inkling data update` builds a new one"
       : "the server fetches it from the channel again";
-  return `the release ${refused.name} is damaged or from another version: \`inkling doctor\` names the fault; ${repair}`;
+  return `the release ${refused.name} is damaged or from another version: run \`inkling doctor\` to see the fault; ${repair}`;
 }
 
 /** Does a flag lack data whose feeds have never been requested, as after a first build from seeds? */
@@ -72,7 +72,7 @@ export function warnings(source: StatusSource): string[] {
   const unknown = REPUTATION_FLAGS.filter((flag) => missing.includes(flag));
   if (unknown.length > 0 && !source.allowMissing)
     found.push(
-      `lookups of reputation return 503, because no list for ${unknown.join(" and ")} is loaded: \`inkling data status\` shows why, and INKLING_ALLOW_MISSING=1 answers without them`,
+      `lookups of reputation return 503, because no list for ${unknown.join(" and ")} is loaded: run \`inkling data status\` to see why, and INKLING_ALLOW_MISSING=1 answers without them`,
     );
   if (channel?.fault) {
     // Anyone may read this text, so it has the kind's description. The fault's own reason may name hosts and paths.

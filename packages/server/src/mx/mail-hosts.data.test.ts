@@ -39,7 +39,7 @@ describe("lists of the mirror", () => {
           findMxHost(name)?.kind === "dedicated" ||
           MX_HOSTS.some(({ kind, service }) => kind === "dedicated" && service === name),
       );
-      // mail.tm is on both lists, and it is disposable: docs/mail-policy.md, "Where lists disagree".
+      // mail.tm is on both lists, and it is disposable: docs/policy.md#mail-domains, "Where lists disagree".
       expect(found.filter((name) => name !== "mail.tm")).toEqual([]);
     },
   );

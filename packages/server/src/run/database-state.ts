@@ -81,7 +81,7 @@ function databaseWarnings(
     );
   } else if (isReadOnly) {
     found.push(
-      "the database cannot be written, because its disk is full or read-only; usage waits in memory; `inkling doctor` shows the free space",
+      "the database cannot be written, because its disk is full or read-only; usage waits in memory; run `inkling doctor` to see the free space",
     );
   }
   const keys = isMissing(keyLoader) ? keyring.table.size : 0;

@@ -160,7 +160,7 @@ export class RequestServer {
     await this.tracer?.stop();
   }
 
-  /** Stops at once, without finishing requests. */
+  /** Stops immediately, without finishing requests. */
   async kill(): Promise<void> {
     this.mx.stop();
     await this.server?.stop(true);

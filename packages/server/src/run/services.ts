@@ -137,7 +137,7 @@ export async function openServices(
 
   revoked.follow(keyLoader);
 
-  // Answers do not depend on precisions, notices and earlier entries, so nothing waits for them.
+  // Answers do not depend on precisions, notices or earlier entries, so nothing waits for them.
   const notices = store.listen({ live: { keys: keyLoader, overrides, rulesets }, log });
   closers.push(() => notices.stop());
   void precisions.start();

@@ -24,7 +24,7 @@ export interface Serving extends ServingNumbers {
   stop(): Promise<void>;
   /** Writes the log lines that other threads have buffered. It blocks this thread, because the server is about to exit. */
   flushLogs(): void;
-  /** Stops at once, after a failed start. */
+  /** Stops immediately, after a failed start. */
   kill(): unknown;
 }
 

@@ -1,7 +1,7 @@
 // log.ts: writes the log, one JSON object per line.
 //
 // A line contains the route's template, but never the value, the query, a key's token or an email address. Access lines
-// are buffered for up to 200 ms, so that one write serves many requests. Other lines are written at once.
+// are buffered for up to 200 ms, so that one write serves many requests. Other lines are written immediately.
 
 import type { LogEvent, LogLevel, ProblemCode } from "@inkling/contract";
 

@@ -63,7 +63,7 @@ export interface Key {
   readonly expiresAt?: EpochMs | undefined;
   readonly revokedAt: EpochMs | undefined;
   /**
-   * Until this time, the log names the networks of the key's callers (api/trace.ts); undefined means that the key is
+   * Until this time, the log contains the networks of the key's callers (api/trace.ts); undefined means that the key is
    * not traced.
    */
   readonly tracedUntil?: EpochMs | undefined;

@@ -1,4 +1,4 @@
-// data.tsx: shows the release in use, every feed's state, the kept releases, and single feeds by their ids.
+// data.tsx: shows the release in use, every feed's state, the stored releases, and single feeds by their ids.
 
 import type { DataOverview, Release } from "../../answers.ts";
 import { ApiError, call } from "../../api.ts";

@@ -131,7 +131,7 @@ const Problems = ({ of, onChosen }: { of: Feed; onChosen: () => void }) => (
 
 const Releases = ({ of: { history } }: { of: Pick<Feed, "history"> }) => (
   <TableCard
-    caption="Entries in each kept release"
+    caption="Entries in each stored release"
     first={5}
     rows={history.toReversed()}
     rowKey={({ release }) => release}
@@ -140,7 +140,7 @@ const Releases = ({ of: { history } }: { of: Pick<Feed, "history"> }) => (
       ["Created", ({ at }) => <RelativeTime iso={at} />],
       ["Entries", ({ entries }) => formatCount(entries), "number"],
     ]}
-    empty="No kept release has this feed."
+    empty="No stored release has this feed."
   />
 );
 

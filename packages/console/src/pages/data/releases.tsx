@@ -1,4 +1,4 @@
-// releases.tsx: shows the kept releases, and the changes between them.
+// releases.tsx: shows the stored releases, and the changes between them.
 
 import { useState } from "preact/hooks";
 import type { Release, ReleaseChanges } from "../../answers.ts";
@@ -67,7 +67,7 @@ const MAX_FEEDS = 4;
 
 function Changes({ release: { name, feeds_changed } }: { release: Release }) {
   const [isShown, setShown] = useState(false);
-  if (feeds_changed === null) return <small>the oldest kept release</small>;
+  if (feeds_changed === null) return <small>the oldest stored release</small>;
   const changed = feeds_changed
     .slice(0, MAX_FEEDS)
     .map(({ feed, entries_before, entries }) => `${feed} ${formatSigned(entries - entries_before)}`);

@@ -81,7 +81,7 @@ const TurnOn = () => (
     <Code text={"decisions = true\ndecisions_days = 30"} />
     <p class="faint">
       The environment variable is <code>INKLING_DECISIONS=1</code>. The server never stores a full address or
-      mailbox; docs/stored-decisions.md lists what it stores.
+      mailbox; docs/decisions.md#stored-decisions lists what it stores.
     </p>
   </Card>
 );

@@ -12,7 +12,7 @@ export const KEY_FIELDS = {
   name: { note: "The application that uses the key." },
   scopes: { options: SCOPES },
   rate: { note: "Lookups per second; 0 means no limit.", placeholder: "default" },
-  burst: { note: "Lookups at once.", placeholder: "default" },
+  burst: { note: "Lookups that may arrive together.", placeholder: "default" },
   quota: { note: "Lookups per day (UTC).", placeholder: "none" },
   expires_at: { note: "At the end of that day (UTC).", isDay: true },
   networks: {

@@ -1,4 +1,4 @@
-// history.tsx: shows every kept release's answer about a value, and thus when the answer changed.
+// history.tsx: shows every stored release's answer about a value, and thus when the answer changed.
 
 import { useState } from "preact/hooks";
 import type { Answer, History } from "../../answers.ts";
@@ -14,7 +14,7 @@ type Row = History["history"][number];
 const textOf = (answer: Answer) =>
   [locationOf(answer), verdictOf(answer, []).texts.join(", ")].filter(Boolean).join(": ");
 
-/** Loads the answers on demand, because opening every kept release takes time. */
+/** Loads the answers on demand, because opening every stored release takes time. */
 export function HistoryCard({ value }: { value: string }) {
   const [rows, setRows] = useState<readonly Row[]>();
   const [start, isBusy] = useAction();
@@ -23,7 +23,7 @@ export function HistoryCard({ value }: { value: string }) {
     <Card isWide title="History">
       {rows === undefined ? (
         <p class="actions">
-          <Button text="Look up in every kept release" isBusy={isBusy} onClick={() => start(load)} />
+          <Button text="Look up in every stored release" isBusy={isBusy} onClick={() => start(load)} />
         </p>
       ) : (
         <Table
