@@ -1,5 +1,5 @@
 // Fuzzes files of `inkling overrides export`, and the data folder's copy of overrides. What is read is written and read
-// again as the same; everything else is refused with an error that names the place.
+// again as the same; everything else is refused with an error that shows the place.
 
 import {
   exportFile,

@@ -137,5 +137,5 @@ INSERT INTO visits VALUES (1, '${PROXY}'), (2, '${OTHER}'), (3, '2001:db8::1');\
     shell(`psql --no-psqlrc -v ON_ERROR_STOP=1 -qAt "${postgres!.url()}" -f ${file} | sort`);
   for (const file of ["recipe.sql", "again.sql"])
     expect(await psql(file)).toBe(`1|${PROXY}|t\n2|${OTHER}|\n3|2001:db8::1|\n`);
-  tried(import.meta.path, "PostgreSQL", postgres.version, "a join with the CSV export, as in cookbook.md");
+  tried(import.meta.path, "PostgreSQL", postgres.version, "a join with the CSV export, as in exports.md");
 });
