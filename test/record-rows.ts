@@ -15,7 +15,7 @@ import type { RecordedRow } from "./harness/recorded-rows.ts";
 
 const TABLES = {
   compatibility: { calls: /\btried\(\s*import\.meta\.path/, key: ["software", "tried"], env: {} },
-  faults: { calls: /\bdrilled\(\s*import\.meta\.path/, key: ["fault"], env: { INKLING_TEST_DRILL: "1" } },
+  faults: { calls: /\bdrilled\(\s*import\.meta\.path/, key: ["fault"], env: { FAULT_DRILL: "1" } },
 } as const;
 
 const table = process.argv[2] === "faults" ? "faults" : "compatibility";
@@ -40,7 +40,7 @@ try {
   const command = [process.execPath, "test", "--parallel=2", "--max-concurrency=4", "--timeout=3600000"];
   const { exitCode } = Bun.spawnSync([...command, "--only-failures", ...paths], {
     cwd: ROOT,
-    env: { ...process.env, ...env, INKLING_TEST_ROWS: written },
+    env: { ...process.env, ...env, RECORDED_ROWS: written },
     stdio: ["ignore", "inherit", "inherit"],
   });
   if (exitCode !== 0) throw new Error("a test failed, so the table did not change");

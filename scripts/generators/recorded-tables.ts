@@ -1,9 +1,9 @@
 // recorded-tables.ts: generates the tables whose rows tests have recorded (test/record-rows.ts): software on the other
-// side in docs/compatibility.md.
+// side in docs/compatibility.md, and faults in docs/troubleshooting.md.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Tried } from "../../test/harness/recorded-rows.ts";
+import type { Drilled, Tried } from "../../test/harness/recorded-rows.ts";
 import { type GeneratedSection, markdownTable } from "./generated.ts";
 
 const rowsOf = <Row>(table: string): readonly Row[] =>
@@ -18,11 +18,22 @@ export function recordedTables(): GeneratedSection[] {
     row.tried,
     testLink(row.test),
   ]);
+  const faults = rowsOf<Drilled>("faults").map((row) => [
+    row.fault,
+    row.meanwhile,
+    row.remained,
+    testLink(row.test),
+  ]);
   return [
     {
       path: "docs/compatibility.md",
       section: "compatibility",
       content: markdownTable(["software", "version", "what was tried", "test"], software),
+    },
+    {
+      path: "docs/troubleshooting.md",
+      section: "faults",
+      content: markdownTable(["fault", "served meanwhile", "what remained", "test"], faults),
     },
   ];
 }

@@ -1,7 +1,7 @@
 // recorded-rows.ts: rows of tables in docs/ that tests write once they have passed: software that a test ran against
 // (`tried`) and faults that it caused (`drilled`).
 //
-// test/record-rows.ts sets INKLING_TEST_ROWS to a file. Otherwise, nothing is written and no version is read.
+// test/record-rows.ts sets RECORDED_ROWS to a file. Otherwise, nothing is written and no version is read.
 
 import { appendFileSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -27,9 +27,9 @@ export interface Drilled {
 
 export type RecordedRow = Tried | Drilled;
 
-const FILE = process.env.INKLING_TEST_ROWS;
+const FILE = process.env.RECORDED_ROWS;
 /** True in `npm run test:faults`, in which kills are as many as the table says. */
-export const IS_DRILL = process.env.INKLING_TEST_DRILL === "1";
+export const IS_DRILL = process.env.FAULT_DRILL === "1";
 
 /** A line of one short write is never mixed with another process's. */
 const record = (row: RecordedRow) => FILE !== undefined && appendFileSync(FILE, `${JSON.stringify(row)}\n`);

@@ -8,7 +8,7 @@ import { DATA_FOLDER, findLock, readFeedsReport } from "@inkling/data";
 import { writeFeedChoice } from "../../../packages/compiler/src/catalog/feed-choice.ts";
 import { inkling } from "../../harness/inkling.ts";
 import { drilled } from "../../harness/recorded-rows.ts";
-import { LISTS_ALONE, smallRelease, temporaryFolder } from "../../harness/release.ts";
+import { GEOLOCATE, LISTS_ALONE, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { ServerProgram } from "../../harness/server-program.ts";
 import { until } from "../../harness/until.ts";
 
@@ -55,6 +55,7 @@ test("a killed build is a failed build", async () => {
   await until(async () => (await server.metric("inkling_build_failed")) === 1);
   const found = expect.stringMatching(/^the latest build failed .*: the build died \(SIGKILL\); .*memory/);
   expect(await latestBuild()).toMatchObject({ state: "problem", found });
+  expect(await server.status(GEOLOCATE)).toBe(200);
   drilled(
     import.meta.path,
     "the process that builds is killed",
