@@ -66,7 +66,8 @@ test("DuckDB joins visits with the Parquet export, as docs/exports.md says", asy
     ).getRows();
   await rowsOf(`CREATE TABLE visits AS SELECT unnest(['81.2.69.0', '81.2.69.255', '81.2.70.0', '8.8.8.8',
     '2001:db8::1', '::1', 'nonsense', '81.2.69.256']) AS ip`);
-  const queries = [...readFileSync(EXPORTS, "utf8").matchAll(/```sql\n(.*?)```/gs)].map(([, text]) => text!);
+  const section = readFileSync(EXPORTS, "utf8").split("\n## Parquet\n")[1]!.split("\n## ")[0]!;
+  const queries = [...section.matchAll(/```sql\n(.*?)```/gs)].map(([, text]) => text!);
   expect(queries).toHaveLength(3);
   const [ipv4, ipv6, one] = queries.map((query) => query.replace(/;\s*$/, ""));
   expect(await rowsOf(`SELECT * FROM (${ipv4}) ORDER BY ip`)).toEqual([

@@ -224,7 +224,8 @@ const BAD: readonly Case[] = [
   },
   {
     name: "a redirect to the host of an internal service",
-    outcome: "not followed: a redirect to another host needs HTTPS, and the feed's definition must contain the host",
+    outcome:
+      "not followed: a redirect to another host needs HTTPS, and the feed's definition must contain the host",
     bad: (response) => response.writeHead(302, { location: "http://169.254.169.254/latest" }).end(),
     error: /redirects to a host that is not allowed$/,
   },

@@ -229,7 +229,13 @@ describe("what is refused, and not charged", () => {
       "BODY_INVALID",
       /"emial", did you mean "email"\?$/,
     ],
-    ["an address as a name", { event: "x", ip: TOR, "a@b.de": 1 }, 400, "BODY_INVALID", /with an invalid name/],
+    [
+      "an address as a name",
+      { event: "x", ip: TOR, "a@b.de": 1 },
+      400,
+      "BODY_INVALID",
+      /with an invalid name/,
+    ],
     [
       "an undeclared fact",
       { event: "x", ip: TOR, facts: { a: 1 } },
