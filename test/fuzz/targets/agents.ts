@@ -27,7 +27,7 @@ const GOOD = [
 ];
 
 export default async function agents(): Promise<Target> {
-  const { app, ask, store } = await adminServer();
+  const { app, ask, store, lines } = await adminServer();
   const { token } = (await ask("POST", "admin-tokens", { name: "reader", role: "read" })).document;
   const entries = async () => (await store.overrides.audit({ limit: 100 })).items.length;
   const before = await entries();
@@ -54,6 +54,7 @@ export default async function agents(): Promise<Target> {
       "},{",
     ],
     check: async (input) => {
+      lines.length = 0; // the test's copy of the log, which would grow with each message
       const body = Uint8Array.from(input);
       const response = await app.handle(
         new Request("http://t/admin/v1/mcp", { method: "POST", headers, body }),
