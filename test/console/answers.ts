@@ -348,6 +348,25 @@ const examples = [1, 2, 3].map((i) => ({
   rule_after: "no-hosting-sign-ups",
 }));
 
+/** Hits of rules of the starter ruleset. */
+export const RULE_HITS = {
+  from: fetched_at,
+  decisions: 1_234_567,
+  fraud: 0,
+  legitimate: 0,
+  reasons: [],
+  rules: ["no-hosting-sign-ups", "tor-sign-ups"].map((rule) => ({
+    rule,
+    mode: "shadow",
+    action: "deny",
+    live: 0,
+    shadow: 1_234,
+    fraud: 0,
+    legitimate: 0,
+    precision: null,
+  })),
+};
+
 /** A replay with every notice. */
 export const REPLAY = {
   summary:

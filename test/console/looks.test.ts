@@ -19,6 +19,7 @@ import {
   MONTH,
   NO_TRAFFIC,
   REPLAY,
+  RULE_HITS,
   TOR_EXIT,
   TROUBLE,
   TROUBLED_FEEDS,
@@ -154,6 +155,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
   });
 
   test("rules", async () => {
+    await answer(page, "decisions/calibration**", RULE_HITS);
     await go("rules");
     const live = STARTER_RULESET.replace('mode = "shadow"', 'mode = "live"');
     await page.getByText("4 of 4 examples pass").waitFor();
@@ -170,6 +172,15 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await click("Show changes in ruleset 1");
     await page.getByRole("region", { name: "Changes in ruleset 1" }).waitFor();
     await look("rules-changed");
+    await click("Add a rule");
+    for (const name of ["Add a condition", "Add a condition", "or … in condition 2"]) await click(name);
+    await page.getByLabel("Fact", { exact: true }).last().selectOption("ip.country");
+    await page.getByLabel("Operator").last().selectOption({ label: "is none of" });
+    await click("Add a value");
+    await look("rules-builder");
+    await page.getByLabel("Rule", { exact: true }).selectOption({ index: 4 });
+    await page.getByText("The builder cannot show this rule").waitFor();
+    await look("rules-beyond");
     await writeRuleset(page, `${live.replaceAll("ip.kind ==", "ip.knd ==")}[[rule]]`);
     await page.getByText(/\d mistakes?$/).waitFor();
     await look("rules-mistakes");

@@ -2,23 +2,22 @@
 // and keys between quotation marks.
 
 import type { Completion } from "@codemirror/autocomplete";
-import { ACTIONS, FACT_NAMES, FACT_ROWS } from "@inkling/contract";
+import { ACTIONS } from "@inkling/contract";
 import type { DeclaredFacts } from "../../answers.ts";
+import { factsWith } from "./facts.ts";
+import { RULE_MODES } from "./rule-text.ts";
+
+const BUILT_IN = factsWith({});
 
 /** Names with a fixed set of values. */
 const VALUES: ReadonlyMap<string, readonly string[]> = new Map([
   ["on_missing", ACTIONS],
   ["then", ACTIONS],
   ["action", ACTIONS],
-  ["mode", ["live", "shadow", "off"]],
-  ...FACT_NAMES.map((name) => [name, FACT_ROWS[name].values ?? []] as const),
+  ["mode", RULE_MODES],
+  ...BUILT_IN.map(({ expression, values = [] }) => [expression, values] as const),
 ]);
-const ITEMS = FACT_NAMES.flatMap((name) => (FACT_ROWS[name].type === "list" ? VALUES.get(name)! : []));
-const FACTS: readonly Completion[] = FACT_NAMES.map((name) => ({
-  label: name.replace(/^count\.(\w+)_(\w+)$/, 'count("$1", "$2")'),
-  detail: FACT_ROWS[name].type,
-  info: FACT_ROWS[name].meaning.replaceAll("`", ""),
-}));
+const ITEMS = BUILT_IN.flatMap(({ type, values = [] }) => (type === "list" ? values : []));
 
 /** The start of a line that assigns a key or begins a table. */
 const KEY = /^[ \t]*(?:(\w+)[ \t]*=(?!=)|\[)/gm;
@@ -51,6 +50,10 @@ export function completionsAt(before: string, declared: DeclaredFacts): Completi
   if (item !== null) return valuesOf(item[1], ITEMS);
   const key = Array.from(before.matchAll(KEY)).at(-1)?.[1];
   if (key !== "when" && key !== "given") return undefined;
-  const own = Object.entries(declared).map(([fact, detail]) => ({ label: `facts.${fact}`, detail }));
-  return { word: /[\w.]*$/.exec(line)![0], options: [...FACTS, ...own] };
+  const options = factsWith(declared).map(({ expression, type, meaning }) => ({
+    label: expression,
+    detail: type,
+    info: meaning.replaceAll("`", ""),
+  }));
+  return { word: /[\w.]*$/.exec(line)![0], options };
 }

@@ -1,26 +1,40 @@
-// editor.tsx: the rules' editor, CodeMirror with completion and with mistakes marked in place.
+// editor.tsx: the rules' editor, CodeMirror with completion, with mistakes marked in place, with the meaning of the fact
+// under the pointer, and with each rule's hits beside its first line.
 //
 // It is in a shadow root, where CodeMirror needs no style element, which the content security policy forbids.
 
 import { autocompletion, type CompletionContext, completionKeymap } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentMore } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap, indentMore, isolateHistory } from "@codemirror/commands";
 import { HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
 import { toml } from "@codemirror/legacy-modes/mode/toml";
 import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
-import type { Text } from "@codemirror/state";
-import { EditorView, keymap, lineNumbers } from "@codemirror/view";
+import { StateEffect, StateField, type Text } from "@codemirror/state";
+import {
+  Decoration,
+  type DecorationSet,
+  EditorView,
+  hoverTooltip,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { DeclaredFacts, RulesetCheck } from "../../answers.ts";
 import { completionsAt } from "./completion.ts";
+import { type Fact, factAt } from "./facts.ts";
 
 export type Mistake = RulesetCheck["mistakes"][number];
+
+/** A text beside a line. Lines begin at 1. */
+export type LineNote = readonly [line: number, text: string];
 
 interface EditorProps {
   readonly text: string;
   /** The result of the last check. */
   readonly check: RulesetCheck | undefined;
+  /** Undefined to keep the notes, which move with their lines. */
+  readonly notes: readonly LineNote[] | undefined;
   readonly view: RefObject<EditorView | null>;
   readonly onText: (text: string) => void;
 }
@@ -28,7 +42,7 @@ interface EditorProps {
 const HELP =
   "Ctrl+Space completes, F8 moves to the next mistake, and Tab indents. To leave the editor, press Escape and then Tab.";
 
-export function Editor({ text, check, view, onText }: EditorProps) {
+export function Editor({ text, check, notes, view, onText }: EditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const write = useRef(onText);
   write.current = onText;
@@ -52,6 +66,14 @@ export function Editor({ text, check, view, onText }: EditorProps) {
         StreamLanguage.define(toml),
         syntaxHighlighting(HIGHLIGHTS),
         autocompletion({ override: [complete], icons: false }),
+        hoverTooltip(({ state }, pos) => {
+          const { from, text: line } = state.doc.lineAt(pos);
+          const found = factAt(line, pos - from, declared.current);
+          if (found === undefined) return null;
+          const create = () => ({ dom: factTip(found.fact) });
+          return { pos: from + found.from, end: from + found.to, create };
+        }),
+        NOTES,
         keymap.of([...completionKeymap, ...lintKeymap, ...historyKeymap, { key: "Tab", run: indentMore }]),
         keymap.of(defaultKeymap),
         EditorView.contentAttributes.of({ tabindex: "0", "aria-label": "Ruleset", "aria-description": HELP }),
@@ -66,10 +88,13 @@ export function Editor({ text, check, view, onText }: EditorProps) {
   }, []);
   // A layout effect runs before the next key press. A later effect would take back what was typed since the render.
   useLayoutEffect(() => {
-    const { doc } = view.current!.state;
-    if (doc.toString() !== text)
-      view.current!.dispatch({ changes: { from: 0, to: doc.length, insert: text } });
+    const before = view.current!.state.doc.toString();
+    if (before === text) return;
+    view.current!.dispatch({ changes: changeOf(before, text), annotations: isolateHistory.of("full") });
   }, [text]);
+  useLayoutEffect(() => {
+    if (notes !== undefined) view.current!.dispatch({ effects: setNotes.of(notes) });
+  }, [notes]);
   useLayoutEffect(() => {
     const { state } = view.current!;
     const diagnostics = (check?.mistakes ?? []).map(({ message, ...place }) => {
@@ -91,6 +116,50 @@ export function Editor({ text, check, view, onText }: EditorProps) {
 function positionOf(doc: Text, { line, column }: Pick<Mistake, "line" | "column">): number {
   const { from, to } = doc.line(Math.min(line, doc.lines));
   return Math.min(to, from + column - 1);
+}
+
+/** Returns the smallest single change, so that the cursor, and the notes of other lines, keep their places. */
+function changeOf(before: string, after: string) {
+  const shorter = Math.min(before.length, after.length);
+  let from = 0;
+  while (from < shorter && before[from] === after[from]) from++;
+  let same = 0;
+  while (same < shorter - from && before.at(-1 - same) === after.at(-1 - same)) same++;
+  return { from, to: before.length - same, insert: after.slice(from, after.length - same) };
+}
+
+/** Scrolls a line to the top of the editor, without moving the page or the cursor. Lines begin at 1. */
+export function scrollTo(view: EditorView, line: number): void {
+  const { doc } = view.state;
+  view.scrollDOM.scrollTop = view.lineBlockAt(doc.line(Math.min(line, doc.lines)).from).top;
+}
+
+const setNotes = StateEffect.define<readonly LineNote[]>();
+const NOTES = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update: (shown, { changes, effects, state: { doc } }) => {
+    const given = effects.find((effect) => effect.is(setNotes));
+    if (given === undefined) return shown.map(changes);
+    const lines = (given.value as readonly LineNote[]).filter(([line]) => line <= doc.lines);
+    return Decoration.set(
+      lines.map(([line, note]) =>
+        Decoration.line({ attributes: { "data-note": note } }).range(doc.line(line).from),
+      ),
+    );
+  },
+  provide: (field) => EditorView.decorations.from(field),
+});
+
+function factTip({ expression, type, meaning, values = [] }: Fact): HTMLElement {
+  const tip = document.createElement("div");
+  tip.className = "cm-fact";
+  const some = values.slice(0, 12).join(", ");
+  tip.textContent = [
+    `${expression}: ${type}`,
+    meaning.replaceAll("`", ""),
+    ...(some === "" ? [] : [`Values: ${some}${values.length > 12 ? ", …" : ""}`]),
+  ].join("\n");
+  return tip;
 }
 
 /** Moves the cursor to a mistake and scrolls there. */
@@ -122,6 +191,14 @@ const THEME = EditorView.theme({
   ".cm-gutters": { background: "var(--ground)", color: "var(--faint)", border: "0" },
   ".cm-tooltip, .cm-panels": { background: "var(--card)", color: "var(--ink)", borderColor: "var(--line)" },
   ".cm-tooltip-autocomplete ul li[aria-selected]": { background: "var(--accent)", color: "var(--card)" },
+  // not in the text, so that it is never copied
+  ".cm-line[data-note]::after": {
+    content: "attr(data-note)",
+    paddingLeft: "2ch",
+    color: "var(--faint)",
+    fontFamily: "system-ui, sans-serif",
+  },
+  ".cm-fact": { maxWidth: "30rem", padding: "0.25rem 0.5rem", whiteSpace: "pre-line" },
   ".cm-completionMatchedText": { fontWeight: "bold", textDecoration: "none" },
   ".cm-diagnostic": { fontFamily: "system-ui, sans-serif" },
 });

@@ -1,9 +1,9 @@
-// rules.tsx: shows the history of rulesets, and a draft that is checked while the user writes it. The user can try and
-// publish the draft.
+// rules.tsx: shows the history of rulesets, and a draft that is checked while the user writes it, as text or with the
+// rule builder. The user can try and publish the draft.
 
 import type { EditorView } from "@codemirror/view";
 import { STARTER_RULESET } from "@inkling/contract";
-import { useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import type { Ruleset, RulesetCheck } from "../../answers.ts";
 import { call } from "../../api.ts";
 import { Button, Card } from "../../components/basics.tsx";
@@ -11,12 +11,16 @@ import { Dialog } from "../../components/dialog.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { useLoad } from "../../hooks.ts";
 import { AssessVisitor } from "../assess/visitor-form.tsx";
+import { Builder } from "./builder.tsx";
 import { CheckResult } from "./check.tsx";
 import { type Draft, useDraft } from "./draft.ts";
-import { Editor, goTo } from "./editor.tsx";
+import { Editor, goTo, type LineNote, scrollTo } from "./editor.tsx";
 import { History } from "./history.tsx";
+import { type Hits, hitsText, loadHits } from "./hits.ts";
 import { Publish } from "./publish.tsx";
 import { ReplayCard } from "./replay.tsx";
+import type { Beyond } from "./rule-condition.ts";
+import { type RulesText, readRules } from "./rule-text.ts";
 
 async function loadNewest(signal: AbortSignal) {
   const [first] = (await call("GET rulesets", { limit: 1 }, signal)).rulesets;
@@ -51,6 +55,9 @@ function Rules({ newest, reload }: RulesProps) {
   const draft = useDraft(newest);
   const check = useLoad((signal) => checkText(draft.text, signal), [draft.text]);
   const view = useRef<EditorView>(null);
+  const rules = useMemo(() => readRules(draft.text), [draft.text]);
+  const hits = useLoad(loadHits, [newest?.number]);
+  const notes = useMemo(() => notesOf(rules, hits.data), [rules, hits.data]);
   const rolledBack = () => {
     if (!draft.isChanged) draft.discard(); // the editor shows what is active
     reload();
@@ -58,15 +65,22 @@ function Rules({ newest, reload }: RulesProps) {
   return (
     <>
       <Card title={titleOf(draft, newest)}>
-        <div class="usage">
-          <Editor text={draft.text} check={check.data} view={view} onText={draft.write} />
+        <div class="beside">
           <div>
+            <Editor text={draft.text} check={check.data} notes={notes} view={view} onText={draft.write} />
             <Loaded from={check} waiting="Checking …">
               {(found) => (
                 <CheckResult of={found} onMistake={(place) => view.current && goTo(view.current, place)} />
               )}
             </Loaded>
           </div>
+          <Builder
+            text={draft.text}
+            rules={rules}
+            hits={hits}
+            onText={draft.write}
+            onShow={(line) => view.current && scrollTo(view.current, line)}
+          />
         </div>
         <p class="actions">
           {draft.isWritten && <Replace text="Discard changes" draft={draft} run={draft.discard} />}
@@ -85,6 +99,15 @@ function Rules({ newest, reload }: RulesProps) {
       />
     </>
   );
+}
+
+/** Each rule's hits beside its first line. */
+function notesOf(rules: RulesText | Beyond, hits: Hits | undefined): LineNote[] | undefined {
+  if ("beyond" in rules || hits === undefined) return undefined;
+  return rules.rules.flatMap(({ name, header }) => {
+    const found = hits.get(name);
+    return found === undefined ? [] : [[header + 1, hitsText(found)]];
+  });
 }
 
 interface ReplaceProps {
