@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { ROOT, sourcesLine } from "../lib/data.ts";
 import { BENCH } from "../lib/peers.ts";
 import { builds } from "./builds.ts";
+import { calibrationTable } from "./calibration.ts";
 import { measureDecisions } from "./decisions.ts";
 import { measureDisposable } from "./domains.ts";
 import { measureKinds } from "./kinds.ts";
@@ -52,6 +53,7 @@ export async function writeTruth(commit: string): Promise<string> {
   writeIntoDocs("docs/accuracy.md", "places", places);
   writeIntoDocs("docs/accuracy.md", "measured", `${measured}\n${main}`);
   writeIntoDocs("docs/decisions.md", "logins", await loginTable());
+  writeIntoDocs("docs/decisions.md", "calibration", calibrationTable());
   writeIntoDocs("docs/decision-reference.md", "measured", `${measured}\n${decisions}`);
   return file;
 }
