@@ -1,7 +1,6 @@
 // webhooks.ts: sends a server's events to webhooks. This part runs in the primary, and no request waits for it.
 
 import type { EmailVerdict } from "@inkling/contract";
-import { lookUpValues } from "../lookup/operator-lookup.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import { decidedDomains, WebhookEvents } from "../webhooks/events.ts";
 import { WebhookSender } from "../webhooks/sender.ts";
@@ -64,6 +63,7 @@ export function domainVerdicts({
     if (release === undefined) throw new Error("no data release is loaded");
     const source = { release, overrides: overrides.current, now: Date.now() };
     const caller = { owner: "webhooks", signal: new AbortController().signal };
+    const { lookUpValues } = await import("../lookup/operator-lookup.ts"); // loads the language of rules as well
     const found = await lookUpValues(source, domains, 1, caller);
     return (found as { kind: string; email?: EmailVerdict }[]).map(({ kind, email }) =>
       kind === "domain" && email !== undefined && "disposable" in email ? email : undefined,
