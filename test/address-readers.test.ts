@@ -27,7 +27,6 @@ const UNWRAPPED: Readonly<Record<string, string>> = {
   "compiler/src/parse/nro-delegated.ts": "delegations of the registries",
   "compiler/src/pipeline/history.ts": "networks of the copies kept",
   "data/src/dns/servers.ts": "whether a text is an address",
-  "engine/src/address/special-use.ts": "our own table",
   "engine/src/lookup/answerer.ts": "every lookup: API, batches, decisions, files, applications",
   "engine/src/lookup/failure.ts": "our own table",
   "engine/src/lookup/opt-ins.ts": "the filter of stored decisions, and networks in rules",

@@ -2,7 +2,6 @@
 
 export * from "./address/ip.ts";
 export * from "./address/packed.ts";
-export * from "./address/special-use.ts";
 export * from "./email/ascii.ts";
 export * from "./email/domain.ts";
 export { parseEmail } from "./email/email.ts";
@@ -40,6 +39,5 @@ export * from "./segment/release.ts";
 export * from "./segment/segment.ts";
 export * from "./text/base62.ts";
 export * from "./text/countries.ts";
-export * from "./text/issues.ts";
 export * from "./text/issues.ts";
 export * from "./text/times.ts";

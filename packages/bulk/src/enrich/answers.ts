@@ -126,7 +126,7 @@ export class Answers {
     const { reputation } = this.release;
     if (reputation === undefined) return -1;
     const { columns, source } = this;
-    if (source.overrides.compiledWith(source.release).covers(this.address)) {
+    if (source.overrides.compiled.covers(this.address)) {
       const answer = this.engine.answerAddress("reputation", this.address, source);
       if (answer instanceof ComposedAnswer && answer.overridden?.isChanged) {
         return columns.reputation.numberOf(decoder.decode(answer.body));

@@ -52,7 +52,7 @@ export class ExportSource {
   /** @param now milliseconds since 1970; decides which overrides have expired */
   constructor(release: LoadedRelease, overrides: Overrides, now: number) {
     this.release = release;
-    this.overrides = overrides.compiledWith(release);
+    this.overrides = overrides.compiled;
     this.source = { release, overrides, now, allowMissing: true };
   }
 

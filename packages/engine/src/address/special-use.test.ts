@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { formatPrefix, parseIp, unwrapIpv4 } from "./ip.ts";
-import { SPECIAL_USE, specialUse } from "./special-use.ts";
+import { formatPrefix, parseIp, SPECIAL_USE, specialUse, unwrapIpv4 } from "./ip.ts";
 
 const USES: readonly (readonly [text: string, use: string | undefined])[] = [
   ["0.1.2.3", "this-network"],

@@ -3,9 +3,8 @@
 //
 // Cost: adding and finding addresses allocates nothing.
 
-import type { UnwrappedAddress } from "../address/ip.ts";
+import { specialUse, type UnwrappedAddress } from "../address/ip.ts";
 import { BLOCK_ADDRESSES, PackedAddresses } from "../address/packed.ts";
-import { specialUse } from "../address/special-use.ts";
 import type { CompiledOverrides } from "../overrides/compiled.ts";
 import { REPUTATION_ANSWERS } from "../overrides/reputation-flags.ts";
 import type { IpSegment } from "../segment/ip-segment.ts";
@@ -35,7 +34,7 @@ export class AddressBlock {
     const isAnswered = lookup !== undefined && findFailure(lookup, source) === undefined;
     const segment = isAnswered ? (lookup === "geolocate" ? release?.geo : release?.reputation) : undefined;
     const hasOverrides = lookup === "reputation" && !source.overrides.isEmpty;
-    const overrides = hasOverrides ? source.overrides.compiledWith(release) : undefined;
+    const overrides = hasOverrides ? source.overrides.compiled : undefined;
     if (segment === this.segment && overrides === this.overrides) return;
     this.segment = segment;
     this.overrides = overrides;

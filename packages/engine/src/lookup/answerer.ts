@@ -5,8 +5,13 @@
 //
 // A thread needs only one Answerer, because calls are synchronous.
 
-import { IpAddress, parseIpBytesInto, parseIpInto, type UnwrappedAddress } from "../address/ip.ts";
-import { specialUse } from "../address/special-use.ts";
+import {
+  IpAddress,
+  parseIpBytesInto,
+  parseIpInto,
+  specialUse,
+  type UnwrappedAddress,
+} from "../address/ip.ts";
 import { parseEmail } from "../email/email.ts";
 import type { Overrides } from "../overrides/compiled.ts";
 import { REPUTATION_ANSWERS } from "../overrides/reputation-flags.ts";
@@ -95,7 +100,7 @@ export class Answerer {
     const { overrides, now } = source;
     const verdict =
       lookup === "reputation" && !overrides.isEmpty
-        ? overrides.compiledWith(release).matchAddress(address, now)
+        ? overrides.compiled.matchAddress(address, now)
         : undefined;
     if (verdict === undefined && include === 0) return listed;
     const overridden = verdict && overrideReputation(listed, verdict);
@@ -114,7 +119,7 @@ export class Answerer {
     const failure = findFailure("email", source);
     if (failure !== undefined) return failure;
     const release = source.release!; // findFailure has checked the release and its segment
-    const overrides = source.overrides.compiledWith(release);
+    const overrides = source.overrides.compiled;
     const listed = answerEmail(text, release.email!);
     if (!overrides.hasEmail && !withEvidence && check === undefined) return listed;
     const mailbox = parseEmail(text);

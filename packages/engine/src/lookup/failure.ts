@@ -1,8 +1,7 @@
 // failure.ts: lists the reasons why a lookup has no answer, as a closed set of frozen values, independent of any
 // protocol.
 
-import { parsePrefix } from "../address/ip.ts";
-import { SPECIAL_USE } from "../address/special-use.ts";
+import { parsePrefix, SPECIAL_USE } from "../address/ip.ts";
 import { PrefixTable } from "../segment/prefix-table.ts";
 
 export type LookupFailure =

@@ -18,7 +18,7 @@ import { bitsOf, bitsOfAnswer, forcedBits, REPUTATION_ANSWERS } from "./reputati
 const NOW = 1_000;
 /** Creates overrides that use the local part instead of a hash. */
 const overridesWith = (all: readonly Override[]) =>
-  new Overrides(all, (mailbox) => mailbox.split("@")[0]!).compiledWith(undefined);
+  new Overrides(all, (mailbox) => mailbox.split("@")[0]!).compiled;
 let count = 0;
 const used = new Set<OverrideKind>();
 
@@ -105,10 +105,10 @@ describe("email", () => {
 });
 
 test("without overrides of a kind nothing is matched or hashed", () => {
-  assert.deepEqual([Overrides.NONE.isEmpty, Overrides.NONE.compiledWith(undefined).hasEmail], [true, false]);
+  assert.deepEqual([Overrides.NONE.isEmpty, Overrides.NONE.compiled.hasEmail], [true, false]);
   const ofMail = new Overrides([override("domain", "a.com", flag("disposable", true))], () => {
     throw new Error("hashed");
-  }).compiledWith(undefined);
+  }).compiled;
   assert.equal(ofMail.hasEmail, true);
   assert.equal(ofMail.matchEmail("x@b.com", "b.com", NOW), undefined);
   assert.equal(ofMail.matchAddress(address("1.1.1.1"), NOW), undefined);
@@ -235,12 +235,9 @@ test("walks: how far the same overrides apply, and which are about a network", (
   );
 });
 
-test("they are compiled again for another release only", () => {
+test("they are compiled once", () => {
   const overrides = new Overrides([], () => "");
-  const [first, second] = [{}, {}];
-  const compiled = overrides.compiledWith(first);
-  assert.equal(overrides.compiledWith(first), compiled);
-  assert.notEqual(overrides.compiledWith(second), compiled);
+  assert.equal(overrides.compiled, overrides.compiled);
 });
 
 describe("every answer", () => {

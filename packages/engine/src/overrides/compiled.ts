@@ -1,7 +1,7 @@
-// compiled.ts: compiles all active overrides with a release, and finds those that apply to an address or email address.
+// compiled.ts: compiles all active overrides, and finds those that apply to an address or email address.
 //
-// Cost: one compilation each time the overrides or the release change (docs/overrides.md lists durations). Looking up
-// an address takes one directory read, and rarely a binary search. Looking up a host takes one Map lookup per label.
+// Cost: one compilation each time the overrides change (docs/overrides.md lists durations). Looking up an address takes
+// one directory read, and rarely a binary search. Looking up a host takes one Map lookup per label.
 //
 // For each flag the closest override wins: the longest prefix, the email address before the domain, and the domain
 // before its parent. Expired overrides are skipped, so the next closest one applies.
@@ -9,7 +9,7 @@
 import type { IpAddress, Prefix, UnwrappedAddress } from "../address/ip.ts";
 import { normalMailbox } from "../email/mailbox.ts";
 import { PrefixTable } from "../segment/prefix-table.ts";
-import { isInForce, type Override, type OverrideFlag, type OverrideRelease, placeOf } from "./model.ts";
+import { isInForce, type Override, type OverrideFlag, placeOf } from "./model.ts";
 
 /** An override, and the network or domain in which it applies. */
 export interface PlacedOverride {
@@ -74,15 +74,11 @@ export class CompiledOverrides {
   private readonly ofDomain = new Map<string, PlacedOverride[]>();
   private readonly ofMailbox = new Map<string, PlacedOverride[]>();
 
-  constructor(
-    all: readonly Override[],
-    release: OverrideRelease | undefined,
-    sha256: (text: string) => string,
-  ) {
+  constructor(all: readonly Override[], sha256: (text: string) => string) {
     this.sha256 = sha256;
     const networks: (readonly [Prefix, PlacedOverride])[] = [];
     for (const override of all) {
-      const { prefixes = [], domain, mailbox } = placeOf(override, release);
+      const { prefixes = [], domain, mailbox } = placeOf(override);
       for (const network of prefixes) networks.push([network, { override, network }]);
       if (domain !== undefined) append(this.ofDomain, domain, { override, domain });
       if (mailbox !== undefined) append(this.ofMailbox, mailbox, { override });
@@ -143,16 +139,12 @@ function append(map: Map<string, PlacedOverride[]>, key: string, placed: PlacedO
   else list.push(placed);
 }
 
-const NOTHING = new CompiledOverrides([], undefined, () => "");
-const NOT_COMPILED = Symbol("not compiled");
-
 /** The active overrides. */
 export class Overrides {
   readonly all: readonly Override[];
   readonly isEmpty: boolean;
   private readonly sha256: (text: string) => string;
-  private release: OverrideRelease | undefined | typeof NOT_COMPILED = NOT_COMPILED;
-  private compiled = NOTHING;
+  private ready: CompiledOverrides | undefined;
 
   static readonly NONE = new Overrides([], () => "");
 
@@ -163,12 +155,9 @@ export class Overrides {
     this.sha256 = sha256;
   }
 
-  /** Compiles the overrides with this release, or returns the last result if the release is the same. */
-  compiledWith(release: OverrideRelease | undefined): CompiledOverrides {
-    if (this.release !== release) {
-      this.release = release;
-      this.compiled = new CompiledOverrides(this.all, release, this.sha256);
-    }
-    return this.compiled;
+  /** The overrides, ready for lookups. They are compiled when they are first read. */
+  get compiled(): CompiledOverrides {
+    this.ready ??= new CompiledOverrides(this.all, this.sha256);
+    return this.ready;
   }
 }

@@ -5,7 +5,6 @@
 
 import { REPUTATION_FLAGS, type ReputationFlag } from "@inkling/contract";
 import { type Prefix, parsePrefix } from "../address/ip.ts";
-import type { IpSegment } from "../segment/ip-segment.ts";
 
 export const OVERRIDE_KINDS = ["address", "network", "domain", "email_hash"] as const;
 export type OverrideKind = (typeof OVERRIDE_KINDS)[number];
@@ -52,11 +51,6 @@ export interface Override extends NewOverride {
   readonly removedAt: number | undefined;
 }
 
-/** The part of a release that an override kind may need to find its networks. */
-export interface OverrideRelease {
-  readonly network?: IpSegment | undefined;
-}
-
 /** Where an override applies. Lookups read only this interface, and never an override's kind or value. */
 interface OverridePlace {
   readonly prefixes?: readonly Prefix[];
@@ -66,11 +60,7 @@ interface OverridePlace {
   readonly mailbox?: string;
 }
 
-/** @param _release the release that the override is compiled with, for kinds whose networks depend on release data */
-export function placeOf(
-  { kind, value }: OverrideTarget,
-  _release: OverrideRelease | undefined,
-): OverridePlace {
+export function placeOf({ kind, value }: OverrideTarget): OverridePlace {
   switch (kind) {
     case "address":
     case "network": {

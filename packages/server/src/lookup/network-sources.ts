@@ -115,7 +115,7 @@ export function* explainNetworks(
   const end = examined < 1 ? examined * whole : Infinity;
   const { reputation, network } = source.release!; // the caller has opened the segment
   const unanswered = unansweredNetworks();
-  const overrides = source.overrides.compiledWith(source.release);
+  const overrides = source.overrides.compiled;
   const segments = [reputation, network].filter((segment) => segment !== undefined);
   const coverings = [
     ...segments.map((segment) => ({ networkBits: (address: IpAddress) => segment.reasonBits(address) })),

@@ -84,7 +84,7 @@ export function* summarizeNetworks(
 ): Steps<NetworkSummary> {
   const size = networks.reduce((sum, { bits }) => sum + 2 ** -bits, 0);
   const { geo, reputation } = source.release!; // the caller has opened the segment
-  const overrides = source.overrides.compiledWith(source.release);
+  const overrides = source.overrides.compiled;
   const unanswered = unansweredNetworks();
   const coverings = [geo, reputation, overrides, unanswered].filter((covering) => covering !== undefined);
   const places = new Places(geo);

@@ -223,9 +223,7 @@ function ofMailbox(
 ) {
   const { host } = parseEmail(mailbox);
   const verdict =
-    host === undefined
-      ? undefined
-      : source.overrides.compiledWith(source.release).matchEmail(mailbox, host, source.now);
+    host === undefined ? undefined : source.overrides.compiled.matchEmail(mailbox, host, source.now);
   const email = documentOf(answerer.answerEmail(mailbox, source, true));
   return {
     value,
@@ -245,9 +243,9 @@ function ofAddress(value: string, answerer: Answerer, source: AnswerSource) {
     address: formatIp(address),
     geolocation: answer("geolocate", INCLUDE.evidence | INCLUDE.network),
     reputation: answer("reputation", INCLUDE.evidence),
-    overrides: (
-      source.overrides.compiledWith(source.release).matchAddress(address, source.now)?.applied ?? []
-    ).map(({ override }) => overrideJson(override)),
+    overrides: (source.overrides.compiled.matchAddress(address, source.now)?.applied ?? []).map(
+      ({ override }) => overrideJson(override),
+    ),
   };
 }
 
@@ -294,9 +292,9 @@ function* ofSystem(value: string, asn: number, source: AnswerSource, limits: Lim
 }
 
 /** Finds the active overrides of these networks, of their parts, and of the networks that contain them. */
-function overridesWithin(networks: readonly Prefix[], { release, overrides, now }: AnswerSource) {
+function overridesWithin(networks: readonly Prefix[], { overrides, now }: AnswerSource) {
   if (overrides.all.length === 0) return [];
-  const compiled = overrides.compiledWith(release);
+  const { compiled } = overrides;
   const around = new Set(networks.flatMap((network) => [...compiled.around(network)]));
   const found = overrides.all.filter((one) => around.has(one) && isInForce(one, now));
   return found.slice(0, MAX_OVERRIDES).map(overrideJson);
