@@ -307,19 +307,23 @@ function accept(
     const detail = `The held copy is now ${copyName(feed, held.sha256)}. Read why it is held, then decide again. Nothing was changed.`;
     throw new AdminProblem("COPY_CONFLICT", detail);
   }
-  const subjects = named.map(({ feed }) => feed);
   const current = currentName(dataDir) ?? null;
-  return subjects.reduce<() => Promise<unknown>>(
-    (change, subject) => {
-      const accepted = feeds.filter(({ id }) => subject === ACCEPT_RELEASE || id === subject);
-      const reasons = accepted.flatMap(({ held }) => held?.why ?? []);
-      if (subject === ACCEPT_RELEASE && failed !== undefined) reasons.push(failed.why);
-      const held = reasons.length === 0 ? null : [...new Set(reasons)].join("; ");
-      const before = { current, held };
-      return () => audited({ action: "data-accepted", subject, before, after: { accepted: true } }, change);
-    },
-    async () => build(),
-  )();
+  const entries = named.map(({ feed: subject }) => {
+    const accepted = feeds.filter(({ id }) => subject === ACCEPT_RELEASE || id === subject);
+    const reasons = accepted.flatMap(({ held }) => held?.why ?? []);
+    if (subject === ACCEPT_RELEASE && failed !== undefined) reasons.push(failed.why);
+    const held = reasons.length === 0 ? null : [...new Set(reasons)].join("; ");
+    return {
+      action: "data-accepted",
+      subject,
+      before: { current, held },
+      after: { accepted: true },
+    } as const;
+  });
+  // Each change is made inside its entry, so that a failure is recorded for every entry.
+  const recordFrom = async (index: number): Promise<unknown> =>
+    index === entries.length ? build() : audited(entries[index]!, () => recordFrom(index + 1));
+  return recordFrom(0);
 }
 
 /**

@@ -44,6 +44,13 @@ interface Found {
   readonly provider: string;
 }
 
+/** A network of a VPN's servers inside a network that a system announces. */
+interface Covered {
+  readonly rule: Rule;
+  readonly found: Found;
+  readonly asn: number;
+}
+
 /** A system with VPN networks: the VPNs, and the keys of the /24s. */
 interface System {
   readonly providers: Set<string>;
@@ -62,6 +69,12 @@ export function vpnNetworks(
   isTooWide: (network: Prefix) => boolean,
 ): NetworkClaims[] {
   const lists = claims.filter(({ subject, provider }) => subject === "is_proxy" && provider !== undefined);
+  const { covered, sizes } = coveredNetworks(lists, asns, kinds);
+  const systems = vpnSystems(covered);
+  const isMajority = (asn: number) => {
+    const count = systems.get(asn)?.keys.size ?? 0;
+    return count >= MIN_NETWORKS && 2 * count > sizes.get(asn)!;
+  };
   const lineage = [...new Set(lists.map(({ feed }) => feed))];
   const made = (provider: string, reasons: ReadonlyMap<Prefix, string>): NetworkClaims => ({
     feed: OURS,
@@ -72,49 +85,74 @@ export function vpnNetworks(
     networks: [...reasons.keys()],
     reasons,
   });
-  const byProvider = new Map<string, Map<Prefix, string>>();
-  const systems = new Map<number, System>();
-  const found = RULES.map((rule) => ({ rule, networks: serverNetworks(lists, rule) }));
-  const sizes = new Map<number, number>();
-  const covered: { readonly rule: Rule; readonly network: Found; readonly asn: number }[] = [];
-  for (const family of [4, 6] as const) {
-    const ofFamily = found.filter(({ rule }) => rule.family === family);
-    asns.walk(family, (w0, w1, _w2, _w3, bits, id) => {
-      const { asn, organization } = asns.systems[id]!;
-      if (family === 4) sizes.set(asn, (sizes.get(asn) ?? 0) + 2 ** (WHOLE.bits - bits));
-      for (const { rule, networks } of ofFamily) {
-        const first = keyOf(rule, w0, w1);
-        const after = first + 2 ** (rule.bits - Math.min(bits, rule.bits));
-        for (let i = firstAtLeast(networks, first); i < networks.length && networks[i]!.key < after; i++)
-          if (KINDS.has(judgeKind(asn, organization, kinds).kind))
-            covered.push({ rule, network: networks[i]!, asn });
-      }
-    });
-  }
-  const whole = new Set<string>();
-  for (const { rule } of found)
-    for (const { network, asn } of covered.filter((one) => one.rule === rule)) {
-      const { key, provider } = network;
-      if (rule === WHOLE) {
-        whole.add(`${provider} ${key}`);
-        const system = systems.get(asn) ?? { providers: new Set(), keys: new Set() };
-        systems.set(asn, system);
-        system.providers.add(provider);
-        system.keys.add(key);
-      } else if (rule.family === 4 && whole.has(`${provider} ${key >>> (rule.bits - WHOLE.bits)}`)) continue;
-      const reasons = byProvider.get(provider) ?? new Map<Prefix, string>();
-      byProvider.set(provider, reasons.set(network.network, whyOf(rule)));
-    }
-  const isMajority = (asn: number) => {
-    const count = systems.get(asn)?.keys.size ?? 0;
-    return count >= MIN_NETWORKS && 2 * count > sizes.get(asn)!;
-  };
   const majorities = Array.from(networksOfSystems(asns, { has: isMajority }), ([asn, networks]) => {
     const providers = [...systems.get(asn)!.providers].sort().join(", ");
     const narrow = networks.filter((network) => !isTooWide(network));
     return made(providers, new Map(narrow.map((network) => [network, MAJORITY])));
   });
-  return [...Array.from(byProvider, ([provider, reasons]) => made(provider, reasons)), ...majorities];
+  return [
+    ...Array.from(reasonsByProvider(covered), ([provider, reasons]) => made(provider, reasons)),
+    ...majorities,
+  ];
+}
+
+/**
+ * Returns the networks of servers that a system of one of {@link KINDS} announces, rule by rule, and for each system
+ * how many /24s it announces.
+ */
+function coveredNetworks(
+  lists: readonly NetworkClaims[],
+  asns: AsnNetworks,
+  kinds: readonly KindClaims[],
+): { readonly covered: readonly Covered[]; readonly sizes: ReadonlyMap<number, number> } {
+  const byRule = RULES.map((rule) => ({
+    rule,
+    networks: serverNetworks(lists, rule),
+    covered: [] as Covered[],
+  }));
+  const sizes = new Map<number, number>();
+  for (const family of [4, 6] as const) {
+    const ofFamily = byRule.filter(({ rule }) => rule.family === family);
+    asns.walk(family, (w0, w1, _w2, _w3, bits, id) => {
+      const { asn, organization } = asns.systems[id]!;
+      if (family === 4) sizes.set(asn, (sizes.get(asn) ?? 0) + 2 ** (WHOLE.bits - bits));
+      for (const { rule, networks, covered } of ofFamily) {
+        const first = keyOf(rule, w0, w1);
+        const after = first + 2 ** (rule.bits - Math.min(bits, rule.bits));
+        for (let i = firstAtLeast(networks, first); i < networks.length && networks[i]!.key < after; i++)
+          if (KINDS.has(judgeKind(asn, organization, kinds).kind))
+            covered.push({ rule, found: networks[i]!, asn });
+      }
+    });
+  }
+  return { covered: byRule.flatMap(({ covered }) => covered), sizes };
+}
+
+/** Returns the systems that announce VPN networks, by number. */
+function vpnSystems(covered: readonly Covered[]): ReadonlyMap<number, System> {
+  const systems = new Map<number, System>();
+  for (const { rule, found, asn } of covered) {
+    if (rule !== WHOLE) continue;
+    const system = systems.get(asn) ?? { providers: new Set(), keys: new Set() };
+    systems.set(asn, system);
+    system.providers.add(found.provider);
+    system.keys.add(found.key);
+  }
+  return systems;
+}
+
+/** Returns each VPN's networks with their reasons. A /24 makes the smaller networks inside it unnecessary. */
+function reasonsByProvider(covered: readonly Covered[]): ReadonlyMap<string, ReadonlyMap<Prefix, string>> {
+  const whole = new Set<string>();
+  const byProvider = new Map<string, Map<Prefix, string>>();
+  for (const { rule, found } of covered) {
+    const { key, provider, network } = found;
+    if (rule === WHOLE) whole.add(`${provider} ${key}`);
+    else if (rule.family === 4 && whole.has(`${provider} ${key >>> (rule.bits - WHOLE.bits)}`)) continue;
+    const reasons = byProvider.get(provider) ?? new Map<Prefix, string>();
+    byProvider.set(provider, reasons.set(network, whyOf(rule)));
+  }
+  return byProvider;
 }
 
 /** Returns the networks with enough servers of one VPN, in address order. */

@@ -107,12 +107,16 @@ export const isNetworkFormat = (format: Format): boolean => NETWORK_PARSERS[form
 /** Returns whether the format contains domains, so that {@link parseDomains} can read it. */
 export const isDomainFormat = (format: Format): boolean => DOMAIN_PARSERS[format] !== undefined;
 
-/** @throws FeedError if the body is invalid, or the format is that of a database */
+/**
+ * @param feed its row limits how large the file may be
+ * @throws FeedError if the body is invalid or too large, or the format is that of a database
+ */
 export function parseFile(
   format: Format,
   body: Uint8Array,
-  { paths = ["$"], systems }: Pick<Feed, "paths" | "systems"> = {},
+  { paths = ["$"], systems, entries }: Partial<Pick<Feed, "paths" | "systems" | "entries">> = {},
 ): ParsedFile {
+  if (entries !== undefined) requireParsable(entries, format, body);
   if (isSystemFormat(format)) return parseSystemKinds(format, body, systems?.kind);
   const parse = FILE_PARSERS[format];
   if (parse === undefined) throw new FeedError(`${format} is not the format of one file`);
@@ -139,4 +143,75 @@ export function parseDomains(
   const parse = DOMAIN_PARSERS[format];
   if (parse === undefined) throw new FeedError(`${format} is not a domain format`);
   return parse(body, paths);
+}
+
+const LINE_END = 10;
+
+/** Formats that consist of one JSON document. */
+const DOCUMENTS: ReadonlySet<Format> = new Set([
+  "onionoo-json",
+  "monosans-json",
+  "gluetun-json",
+  "abuseipdb-json",
+  "as-metadata",
+  "peeringdb-net",
+  "prefix-json",
+  "fastly-json",
+  "github-meta",
+  "misp-json",
+  "domain-json",
+  "fakefilter-json",
+  "misp-domains",
+  "organisation-websites",
+  "json-networks",
+  "ipverse-bots",
+  "signed-json",
+  "json-domains",
+]);
+/**
+ * Maximum number of JSON values per entry. Proxies from monosans have 34 values each, and Tor's relays have 11. All
+ * other formats have fewer.
+ */
+const VALUES_PER_ENTRY = 64;
+/**
+ * Maximum number of lines that are not entries: comments and blank lines. A list has about a tenth of the entries that
+ * its row allows.
+ */
+const MORE_LINES = 10_000;
+/** The registries also list records that are not entries, and Inkling's own list was checked before it was committed. */
+const UNLIMITED: ReadonlySet<Format> = new Set(["nro-delegated", "operator-systems"]);
+const [COMMA, BRACKET, BRACE] = [0x2c, 0x5b, 0x7b];
+
+/**
+ * Limits, before parsing, how much the parser of a copy has to keep in memory. `requireEntries` counts only the
+ * parser's results, and parsing 64 MiB of small records needs 2 GB.
+ * @throws FeedError if the text has more lines or JSON values than the maximum number of entries can need
+ */
+export function requireParsable({ most }: Feed["entries"], format: Format, body: Uint8Array): void {
+  if (UNLIMITED.has(format)) return;
+  const isDocument = DOCUMENTS.has(format);
+  const limit = isDocument ? most * VALUES_PER_ENTRY : most + MORE_LINES;
+  if (body.length <= limit) return; // each line or value takes at least one byte
+  const count = isDocument ? countValues(body) : countLines(body);
+  if (count <= limit) return;
+  const unit = isDocument ? "JSON values" : "lines";
+  throw new FeedError(
+    `has ${count} ${unit}, but at most ${limit} are parsed: at most ${most} entries are expected`,
+  );
+}
+
+/** Returns an upper bound on the number of values. It also counts characters inside strings. */
+function countValues(body: Uint8Array): number {
+  let count = 1;
+  for (let i = 0; i < body.length; i++) {
+    const byte = body[i];
+    if (byte === COMMA || byte === BRACKET || byte === BRACE) count++;
+  }
+  return count;
+}
+
+function countLines(body: Uint8Array): number {
+  let count = 1;
+  for (let at = body.indexOf(LINE_END); at >= 0; at = body.indexOf(LINE_END, at + 1)) count++;
+  return count;
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { formatPrefix } from "@inkling/engine";
 import { randomBelow } from "../../../../test/harness/random.ts";
-import { EXTENSIONS, type Format } from "../catalog/feed.ts";
+import { EXTENSIONS, FeedError, type Format } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { parseGeofeed } from "./geofeed.ts";
 import {
@@ -17,6 +17,7 @@ import {
   parseDomains,
   parseFile,
   parseNetworks,
+  requireParsable,
 } from "./index.ts";
 import { parseNroDelegated } from "./nro-delegated.ts";
 import { isSystemFormat, parseSystemKinds } from "./system-kinds.ts";
@@ -902,5 +903,31 @@ describe("what a hostile publisher may send", () => {
     for (let i = 0; i < 10_000; i++) few.expand(100);
     for (let i = 0; i < 500_000; i++) many.expand(4);
     expect(() => few.expand(1)).toThrow(/^has 10001 ranges with 1000001 networks, which is too many$/);
+  });
+});
+
+describe("what a parser would have to hold", () => {
+  const few = { least: 1, most: 10 };
+  const lines = (count: number) => bytes("192.0.2.1\n".repeat(count - 1));
+  const records = (count: number) => bytes(`[${'{"host":"192.0.2.1"},'.repeat(count)}0]`);
+
+  test("lines: as many as the feed's entries, and 10,000 comments", () => {
+    requireParsable(few, "ip-lines", lines(10_010));
+    expect(() => requireParsable(few, "ip-lines", lines(10_011))).toThrow(
+      new FeedError("has 10011 lines, but at most 10010 are parsed: at most 10 entries are expected"),
+    );
+  });
+  test("JSON: 64 values for each of the feed's entries", () => {
+    requireParsable(few, "monosans-json", records(319));
+    expect(() => requireParsable(few, "monosans-json", records(320))).toThrow(
+      new FeedError("has 642 JSON values, but at most 640 are parsed: at most 10 entries are expected"),
+    );
+  });
+  test("every format that is one JSON document is known as one", () => {
+    const documents = (Object.keys(EXTENSIONS) as Format[]).filter(
+      (format) => EXTENSIONS[format] === "json" && !/lines/.test(format),
+    );
+    for (const format of documents)
+      expect(() => requireParsable(few, format, records(320)), format).toThrow("JSON values");
   });
 });

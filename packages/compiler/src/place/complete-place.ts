@@ -18,10 +18,7 @@ const zonesByCountry = once(
 );
 
 /** Returns an IANA name. @param coordinates undefined if they are unknown, or only represent the whole country */
-export function findTimeZone(
-  country: string | undefined,
-  coordinates: Coordinates | undefined,
-): string | undefined {
+function findTimeZone(country: string | undefined, coordinates: Coordinates | undefined): string | undefined {
   const zones = country === undefined ? undefined : zonesByCountry().get(country);
   if (zones?.length === 1) return zones[0];
   if (coordinates === undefined) return undefined;

@@ -2,18 +2,11 @@
 
 import { describe, expect, test } from "bun:test";
 import { parsePrefix } from "@inkling/engine";
-import { EXTENSIONS, type Feed, FeedError, type Format } from "../catalog/feed.ts";
+import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { comparePrefixes, neverFlagged } from "../parse/network-list.ts";
-import {
-  neverDisposable,
-  requireNarrow,
-  requireParsable,
-  unflaggableDomains,
-  unflaggableNetworks,
-} from "./content-gates.ts";
+import { neverDisposable, requireNarrow, unflaggableDomains, unflaggableNetworks } from "./content-gates.ts";
 
-const FORMATS = Object.keys(EXTENSIONS) as Format[];
 const feed = (more: Partial<Feed>): Feed => ({ ...FEEDS[0]!, ...more });
 const prefixes = (...texts: string[]) => texts.map((text) => parsePrefix(text)!).sort(comparePrefixes);
 const problem = (check: () => void): string => {
@@ -82,30 +75,5 @@ describe("entries without effect", () => {
       "b.nosuchtld has a special-use or unknown suffix: never flagged",
     ]);
     expect(unflaggableDomains(feed({ sets: "free" }), list)).toEqual([]);
-  });
-});
-
-describe("what a parser would have to hold", () => {
-  const few = feed({ entries: { least: 1, most: 10 } });
-  const bytes = (text: string) => new TextEncoder().encode(text);
-  const lines = (count: number) => bytes("192.0.2.1\n".repeat(count - 1));
-  const records = (count: number) => bytes(`[${'{"host":"192.0.2.1"},'.repeat(count)}0]`);
-
-  test("lines: as many as the feed's entries, and 10,000 comments", () => {
-    requireParsable(few, "ip-lines", lines(10_010));
-    expect(() => requireParsable(few, "ip-lines", lines(10_011))).toThrow(
-      new FeedError("has 10011 lines, but at most 10010 are parsed: at most 10 entries are expected"),
-    );
-  });
-  test("JSON: 64 values for each of the feed's entries", () => {
-    requireParsable(few, "monosans-json", records(319));
-    expect(() => requireParsable(few, "monosans-json", records(320))).toThrow(
-      new FeedError("has 642 JSON values, but at most 640 are parsed: at most 10 entries are expected"),
-    );
-  });
-  test("every format that is one JSON document is known as one", () => {
-    const documents = FORMATS.filter((format) => EXTENSIONS[format] === "json" && !/lines/.test(format));
-    for (const format of documents)
-      expect(() => requireParsable(few, format, records(320)), format).toThrow("JSON values");
   });
 });

@@ -32,13 +32,7 @@ import {
 import { isSpecialUse } from "../parse/network-list.ts";
 import type { SystemKinds } from "../parse/system-kinds.ts";
 import type { Skipped, Skips } from "../parse/tally.ts";
-import {
-  neverDisposable,
-  requireNarrow,
-  requireParsable,
-  unflaggableDomains,
-  unflaggableNetworks,
-} from "./content-gates.ts";
+import { neverDisposable, requireNarrow, unflaggableDomains, unflaggableNetworks } from "./content-gates.ts";
 import { checkOwnGeofeed, placesWhere } from "./own-geofeed.ts";
 import { spaceOf } from "./space.ts";
 
@@ -117,13 +111,11 @@ export function readCopy(feed: Feed, copy: FeedCopy, trusted: Release | undefine
 
 export function readContent(feed: Feed, copy: FeedCopy): Read {
   if (isDatabaseFormat(copy.format)) return readDatabase(feed, copy);
-  const body = onlyFile(copy);
-  requireParsable(feed, copy.format, body);
-  const file = parseFile(copy.format, body, feed);
+  const file = parseFile(copy.format, onlyFile(copy), feed);
   if ("networks" in file) return readNetworks(feed, file);
-  if ("domains" in file) return readDomains(feed, file);
   if ("kinds" in file) return readKinds(feed, file);
   if ("systems" in file) return { content: { systems: file.systems }, entries: file.systems.size };
+  if ("domains" in file) return readDomains(feed, file);
   const registered = registeredFromList(file.delegations);
   return { content: { registered }, entries: file.delegations.length };
 }
