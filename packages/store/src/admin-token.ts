@@ -1,8 +1,7 @@
 // admin-token.ts: creates the tokens of the admin API, and stores their hashes. There is a root token, and there are
 // named tokens with a role.
 //
-// Every request reads its token's row, so a revocation applies immediately on every host, including to sessions. The.
-//
+// Every request reads its token's row, so a revocation applies immediately on every host, including to sessions. The
 // audit trail records the token's name as the author. For the root token, it records the author that the request names.
 
 import { ADMIN_ROLES, type AdminRole } from "@inkling/contract";

@@ -12,7 +12,7 @@ import type { UnreadableRows } from "./unreadable.ts";
 
 /** How a change was made. `file` stands for settings that a server read from files, environment variables and flags. */
 export const AUDIT_SOURCES = ["api", "console", "cli", "mcp", "file"] as const;
-export type AuditSource = (typeof AUDIT_SOURCES)[number];
+type AuditSource = (typeof AUDIT_SOURCES)[number];
 
 /** Who makes a change, and how. */
 export interface Author {

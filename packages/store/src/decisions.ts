@@ -90,7 +90,7 @@ export interface RefOutcome {
 }
 
 /** What became of a {@link RefOutcome}: numbers of decisions. */
-export interface RefLabelled {
+interface RefLabelled {
   /** At most MAX_LABELLED + 1. If there are more than MAX_LABELLED, none is labelled. */
   readonly found: number;
   readonly labelled: number;

@@ -16,7 +16,7 @@ import type { Noun } from "@inkling/operations";
 import type { ValidAdminToken } from "@inkling/store/admin-token";
 import { StoreError } from "@inkling/store/error";
 import { ADMIN_TOKEN_NAME } from "@inkling/store/keys/admin-token";
-import { AdminProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
+import { AdminProblem, countProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { requestId, traceIdOf, traceparentOf } from "../http/request-id.ts";
 import { PathTemplate, pathEnd, Router, targetOf } from "../http/router.ts";
 import type { AdminAppOptions, AdminContext, AdminRoute, Reply } from "./handler.ts";
@@ -188,9 +188,9 @@ export class AdminApp {
 
   /** Counts and logs a failure. */
   private problemFor(error: unknown, requestId: string): AdminProblem {
-    const { log, onProblem } = this.context;
+    const { log, adminProblems } = this.context;
     const problem = problemOf(error);
-    onProblem(problem.code);
+    countProblem(adminProblems, problem.code);
     if (problem.code === "INTERNAL") log.crash("admin-request-failed", error, [], { request_id: requestId });
     const cause = error instanceof AdminProblem ? error.cause : error;
     if (problem.status === 503 && cause instanceof StoreError) {

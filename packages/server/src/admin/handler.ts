@@ -39,12 +39,12 @@ export interface AdminAppOptions {
   readonly releases: Pick<Releases, "current" | "open" | "check">;
   readonly verify: Verify;
   readonly status: StatusSource;
-  /** Returns this server's report about itself. */
-  readonly report: () => HostReport;
+  /** Has this server's report about itself. */
+  readonly reporter: { readonly current: HostReport };
   /** The host names of this listener. */
   readonly hostNames: HostNames;
-  /** Called with the code of each problem. */
-  readonly onProblem: (code: string) => void;
+  /** The number of problems by code. */
+  readonly adminProblems: Map<string, number>;
   /** The host program's actions on the data; undefined if this server does not build releases. */
   readonly actions: DataActions | undefined;
   readonly traffic: Pick<Traffic, "minutes">;

@@ -9,7 +9,7 @@ import { TooManyWaiting, Turns } from "../sharing/turns.ts";
 import type { AdminContext, Call } from "./handler.ts";
 
 /** What lookups read. `inkling mcp` has it without a server. */
-export type LookupSource = Pick<AdminContext, "now"> & {
+type LookupSource = Pick<AdminContext, "now"> & {
   readonly overrides: Pick<AdminContext["overrides"], "current">;
   readonly rulesets: Pick<AdminContext["rulesets"], "current">;
   readonly releases: Pick<AdminContext["releases"], "current" | "open">;
@@ -38,7 +38,7 @@ export const callerOf = ({ request, token }: Pick<Call, "request" | "token">): C
 });
 
 /** @throws AdminProblem RATE_LIMITED if the token has too much work waiting */
-export function orRateLimited<T>(work: Promise<T>): Promise<T> {
+function orRateLimited<T>(work: Promise<T>): Promise<T> {
   return work.catch((error: unknown) => {
     if (!(error instanceof TooManyWaiting)) throw error;
     throw new AdminProblem("RATE_LIMITED", "Too many requests of this token are waiting. Retry in a second.");

@@ -109,9 +109,9 @@ function operationContext(context: AdminContext, call: Call): OperationContext {
 }
 
 function runningServer(context: AdminContext): RunningServer {
-  const { report, traffic, log, serving, status, releases, now } = context;
+  const { reporter, traffic, log, serving, status, releases, now } = context;
   return {
-    report,
+    report: () => reporter.current,
     status: () => statusDocument(status, now()),
     release: releases.current?.name,
     checkRelease: () => releases.check(),

@@ -52,6 +52,11 @@ export function scopeProblem(scope: string): Problem {
   });
 }
 
+/** Counts a problem of the admin API. */
+export function countProblem(counts: Map<string, number>, code: string): void {
+  counts.set(code, (counts.get(code) ?? 0) + 1);
+}
+
 /**
  * Returns the JSON of a problem document.
  * @param requestId undefined for a value of a batch, whose response already carries the id

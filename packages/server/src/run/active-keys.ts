@@ -9,9 +9,9 @@ import { type KeyUpdate, recordsOf } from "@inkling/store/keys/key-table";
 import type { KeyEvent, KeyHost } from "@inkling/store/keys/live-keys";
 import { StartError } from "../http/start-error.ts";
 import { EMPTY_HINT } from "./database-state.ts";
-import type { Foundation, ServerOptions, Services } from "./options.ts";
+import type { ServerOptions, Services } from "./options.ts";
 
-type KeyServices = Foundation & Pick<Services, "store" | "keyring" | "keys" | "usage" | "revoked">;
+type KeyServices = Pick<Services, "log" | "serving" | "store" | "keyring" | "keys" | "usage" | "revoked">;
 
 export class ActiveKeys implements KeyHost {
   private readonly settings: Pick<ServerOptions, "apiKey" | "maxStaleSeconds">;

@@ -6,10 +6,9 @@ import type { AdminApp } from "../admin/app.ts";
 import { HostNames } from "../http/host-names.ts";
 import { listen } from "../http/listener.ts";
 import { loadOnce } from "../http/load-once.ts";
-import { AdminProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
+import { AdminProblem, countProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { requestIds } from "../http/request-id.ts";
 import { pathEnd, targetOf } from "../http/router.ts";
-import type { Bodies } from "../limits/memory.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import { verifyInThread } from "../releases/verify.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
@@ -17,17 +16,6 @@ import { METRICS_TYPE, metricsText } from "../telemetry/metrics.ts";
 import { MINUTE_MS, Traffic } from "../telemetry/traffic.ts";
 import type { HostReporter } from "./host-reporter.ts";
 import type { ServerOptions, Services } from "./options.ts";
-import type { Serving } from "./serving.ts";
-
-interface AdminListenerParts {
-  readonly services: Services;
-  readonly bodies: Bodies;
-  readonly source: MetricsSource & StatusSource;
-  /** The number of problems of the admin API by code. */
-  readonly adminProblems: Map<string, number>;
-  readonly serving: Serving;
-  readonly reporter: HostReporter;
-}
 
 /**
  * Number of bytes by which a body may exceed the admin API's limit, so that the admin API can return a problem. If a
@@ -37,7 +25,9 @@ const SLACK_BYTES = 1024 * 1024;
 
 export class AdminListener {
   private readonly options: ServerOptions;
-  private readonly parts: AdminListenerParts;
+  private readonly services: Services;
+  private readonly source: MetricsSource & StatusSource;
+  private readonly reporter: HostReporter;
   private readonly traffic: Traffic;
   private readonly hostNames: HostNames;
   private readonly newRequestId = requestIds((bytes) => crypto.getRandomValues(bytes));
@@ -46,16 +36,23 @@ export class AdminListener {
   private readonly app = loadOnce(() => this.loadApp());
 
   /** Starts the listener. @throws StartError if the port is unavailable */
-  constructor(options: ServerOptions, parts: AdminListenerParts) {
+  constructor(
+    options: ServerOptions,
+    services: Services,
+    source: MetricsSource & StatusSource,
+    reporter: HostReporter,
+  ) {
     this.options = options;
-    this.parts = parts;
+    this.services = services;
+    this.source = source;
+    this.reporter = reporter;
     this.traffic = new Traffic(
       () => {
-        parts.serving.refresh();
-        return parts.source.counts;
+        services.serving.refresh();
+        return source.counts;
       },
       Date.now,
-      (minute) => parts.services.usage.recordTraffic(minute, minute.at - MINUTE_MS),
+      (minute) => services.usage.recordTraffic(minute, minute.at - MINUTE_MS),
     );
     this.hostNames = new HostNames([options.adminHost, hostname(), ...options.adminNames]);
     this.server = listen({
@@ -82,7 +79,7 @@ export class AdminListener {
       return await this.route(request, isUnclear);
     } catch (error) {
       const id = this.newRequestId();
-      this.parts.services.log.crash("admin-request-failed", error, [], { request_id: id });
+      this.services.log.crash("admin-request-failed", error, [], { request_id: id });
       return this.refuse("INTERNAL", id);
     }
   }
@@ -94,7 +91,7 @@ export class AdminListener {
       const id = this.newRequestId();
       const response = this.refuse(isOwnHost ? "PATH_INVALID" : "HOST_REFUSED", id);
       const { status } = response;
-      this.parts.services.log.info("admin-request", { method, route: "none", status, request_id: id });
+      this.services.log.info("admin-request", { method, route: "none", status, request_id: id });
       return response;
     }
     const target = targetOf(url);
@@ -112,13 +109,8 @@ export class AdminListener {
     );
   }
 
-  private countProblem(code: string): void {
-    const { adminProblems } = this.parts;
-    adminProblems.set(code, (adminProblems.get(code) ?? 0) + 1);
-  }
-
   private refuse(code: AdminProblemCode, requestId: string): Response {
-    this.countProblem(code);
+    countProblem(this.services.adminProblems, code);
     const problem = new AdminProblem(code);
     const headers = {
       "Content-Type": PROBLEM_TYPE,
@@ -129,26 +121,22 @@ export class AdminListener {
   }
 
   private metrics(): Response {
-    const { serving, source } = this.parts;
-    serving.refresh();
-    return new Response(metricsText(source), { headers: { "Content-Type": METRICS_TYPE } });
+    this.services.serving.refresh();
+    return new Response(metricsText(this.source), { headers: { "Content-Type": METRICS_TYPE } });
   }
 
   private async loadApp(): Promise<AdminApp> {
-    const { services, bodies, serving, source, reporter } = this.parts;
+    const { services, options, source, reporter } = this;
     const { AdminApp } = await import("../admin/app.ts");
     return new AdminApp({
       ...services,
-      bodies,
       adminToken: services.store.adminToken,
-      serving,
-      settings: this.options,
+      settings: options,
       verify: verifyInThread,
       status: source,
-      report: () => reporter.current,
+      reporter,
       hostNames: this.hostNames,
-      onProblem: (code) => this.countProblem(code),
-      actions: await this.options.actions?.(),
+      actions: await options.actions?.(),
       traffic: this.traffic,
       documents: () => import("../admin/openapi.ts"),
       now: Date.now,

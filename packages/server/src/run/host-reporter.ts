@@ -7,7 +7,8 @@ import type { ServerSettings } from "@inkling/contract";
 import { type HostReport, pinnedName } from "@inkling/data";
 import { type StatusSource, warnings } from "../lookup/status.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
-import { type Serving, serverReadiness } from "./serving.ts";
+import { serverReadiness } from "./metrics-source.ts";
+import type { Serving } from "./options.ts";
 
 const LOAD_MS = 5_000;
 

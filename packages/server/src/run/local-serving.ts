@@ -1,39 +1,34 @@
 // local-serving.ts: runs a server with one thread. The primary answers requests itself.
 
 import { VisitorCounts } from "../decisions/visitor-counts.ts";
-import type { LimitCells } from "../limits/cells.ts";
-import type { Bodies } from "../limits/memory.ts";
 import { MxCounts } from "../mx/counts.ts";
 import { Counts } from "../telemetry/counts.ts";
-import type { Log } from "../telemetry/log.ts";
-import type { Services } from "./options.ts";
-import { CHANGES, type Change, type ServerOptions } from "./options.ts";
+import {
+  CHANGES,
+  type Change,
+  type Foundation,
+  type ServerOptions,
+  type Services,
+  type Serving,
+} from "./options.ts";
 import { ReleaseFollower, releaseMessage } from "./release-follower.ts";
 import { RequestServer } from "./request-server.ts";
-import type { Serving } from "./serving.ts";
-
-interface LocalParts {
-  readonly cells: LimitCells;
-  readonly log: Log;
-  readonly bodies: Bodies;
-  readonly memoryKeys: readonly string[];
-}
 
 export class LocalServing implements Serving {
   readonly counts = new Counts();
   readonly workers = { states: new Map([["serving", 1]]), restarts: 0 };
   readonly mx = new MxCounts();
   private readonly options: ServerOptions;
-  private readonly parts: LocalParts;
+  private readonly foundation: Foundation;
   private services: Services | undefined;
   private requestServer: RequestServer | undefined;
   private readonly releases: ReleaseFollower;
 
-  constructor(options: ServerOptions, parts: LocalParts) {
+  constructor(options: ServerOptions, foundation: Foundation) {
     this.options = options;
-    this.parts = parts;
+    this.foundation = foundation;
     this.releases = new ReleaseFollower(options.dataDir, (name, reason, isFirst) => {
-      if (isFirst) parts.log.error("release-not-opened", { name, reason });
+      if (isFirst) foundation.log.error("release-not-opened", { name, reason });
       void this.services?.releases.check(); // the release's files may have changed; if so, another release takes over
     });
   }
@@ -43,7 +38,7 @@ export class LocalServing implements Serving {
     const { keyring, overrides, rulesets, precisions, decisions } = services;
     this.services = services;
     this.requestServer = new RequestServer(options, {
-      ...this.parts,
+      ...this.foundation,
       version: options.version,
       releases,
       keyring,

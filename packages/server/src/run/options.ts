@@ -1,5 +1,5 @@
-// options.ts: defines a server's options, its services, the interface of a running server, and the kinds of changes that
-// its threads must receive.
+// options.ts: defines a server's options, its services, the interface of a running server, and how the primary controls
+// the threads that answer requests, which are the primary itself or its workers.
 
 import type { ServerSettings } from "@inkling/contract";
 import type { HostReport } from "@inkling/data";
@@ -16,10 +16,12 @@ import type { LivePrecisions } from "../decisions/live-precisions.ts";
 import type { DecisionRecorder } from "../decisions/recorder.ts";
 import type { LimitCells } from "../limits/cells.ts";
 import type { GroupExchange } from "../limits/group-exchange.ts";
+import type { Bodies } from "../limits/memory.ts";
 import type { SteadyClock } from "../limits/steady-clock.ts";
 import type { UsageRecorder } from "../limits/usage-recorder.ts";
 import type { Releases } from "../releases/releases.ts";
 import type { Log } from "../telemetry/log.ts";
+import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import type { AssignedCells } from "./assigned-cells.ts";
 import type { RevokedKeys } from "./revoked-keys.ts";
 
@@ -80,12 +82,17 @@ export interface RunningServer {
 export interface Foundation {
   readonly log: Log;
   readonly cells: LimitCells;
-  /** Learns of each change. Of changed keys, it learns just before they become active here. */
-  readonly serving: { publish(change: Change): void };
+  readonly bodies: Bodies;
+  /** See memory-keys.ts. */
+  readonly memoryKeys: readonly string[];
+  /** The number of problems of the admin API by code. */
+  readonly adminProblems: Map<string, number>;
 }
 
 /** The state that the primary owns. */
 export interface Services extends Foundation {
+  /** Learns of each change. Of changed keys, it learns just before they become active here. */
+  readonly serving: Serving;
   readonly releases: Releases;
   readonly store: Store;
   readonly keyring: Keyring;
@@ -115,6 +122,25 @@ export const CHANGES = [
   "keys",
 ] as const;
 export type Change = (typeof CHANGES)[number];
+
+/** The threads that answer requests. The numbers for metrics are added up over all of them. */
+export interface Serving extends Pick<MetricsSource, "counts" | "mx" | "workers"> {
+  /** Starts answering requests from the services' state. @returns the port. @throws StartError */
+  listen(services: Services): Promise<number>;
+  /** Tells the threads that the services have changed. Does nothing before `listen`. */
+  publish(change: Change): void;
+  /** Adds the numbers up again. */
+  refresh(): void;
+  /** Makes `/readyz` return 503. Requests are still answered until `stop`. */
+  drain(): void;
+  readonly isDraining: boolean;
+  /** Answers the connections in the queue and finishes requests in progress, within 10 s. */
+  stop(): Promise<void>;
+  /** Writes the log lines that other threads have buffered. It blocks this thread, because the server is about to exit. */
+  flushLogs(): void;
+  /** Stops immediately, after a failed start. */
+  kill(): unknown;
+}
 
 /**
  * Functions that undo the steps of a start, in the order of those steps. They run when the start fails or the server

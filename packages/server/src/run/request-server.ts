@@ -3,7 +3,7 @@
 
 import { OPERATIONS, type SettingsOf } from "@inkling/contract";
 import { dnsServersOf, makeResolver } from "@inkling/data/dns";
-import type { Overrides, Prefix } from "@inkling/engine";
+import type { Prefix } from "@inkling/engine";
 import type { Keyring } from "@inkling/store/keys/keyring";
 import { App } from "../api/app.ts";
 import type { AppOptions } from "../api/request-context.ts";
@@ -13,15 +13,12 @@ import { loadOnce } from "../http/load-once.ts";
 import { requestIds } from "../http/request-id.ts";
 import type { LimitCells } from "../limits/cells.ts";
 import { KeyCells } from "../limits/key-cells.ts";
-import type { Bodies } from "../limits/memory.ts";
-import { BatchMemory } from "../limits/memory.ts";
+import { BatchMemory, type Bodies } from "../limits/memory.ts";
 import { SteadyClock } from "../limits/steady-clock.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { EmailChecks } from "../lookup/mx.ts";
 import { MxLookups } from "../mx/check.ts";
 import type { MxCounts } from "../mx/counts.ts";
-import type { Counts } from "../telemetry/counts.ts";
-import type { Log } from "../telemetry/log.ts";
 import { Tracer } from "../telemetry/tracer.ts";
 import { networksOf } from "./options.ts";
 
@@ -35,22 +32,28 @@ const SOURCES = {
   randomBytes: (n: number) => crypto.getRandomValues(new Uint8Array(n)),
 };
 
-/** The data that answers come from. This thread owns it, or messages keep it up to date. */
-interface AnsweringParts extends Pick<AppOptions, "version"> {
-  readonly releases: AppOptions["releases"];
+/** The parts of {@link AppOptions} that a thread owns, or that messages keep up to date. */
+type OwnedOptions = Pick<
+  AppOptions,
+  | "version"
+  | "releases"
+  | "overrides"
+  | "rulesets"
+  | "precisions"
+  | "visits"
+  | "decisions"
+  | "memoryKeys"
+  | "counts"
+  | "log"
+>;
+
+/** The data that answers come from. */
+interface AnsweringParts extends OwnedOptions {
+  readonly keyring: Keyring;
+  readonly cells: LimitCells;
+  readonly mxCounts: MxCounts;
   /** See {@link SteadyClock}. */
   readonly clockAheadMs?: number;
-  readonly keyring: Keyring;
-  readonly overrides: { readonly current: Overrides };
-  readonly rulesets: AppOptions["rulesets"];
-  readonly precisions: AppOptions["precisions"];
-  readonly visits: AppOptions["visits"];
-  readonly decisions: AppOptions["decisions"];
-  readonly memoryKeys: AppOptions["memoryKeys"];
-  readonly cells: LimitCells;
-  readonly counts: Counts;
-  readonly mxCounts: MxCounts;
-  readonly log: Log;
   /** Set if another listener of this thread reads bodies too. */
   readonly bodies?: Bodies;
   /** Set only if there are several workers, which share the port. */

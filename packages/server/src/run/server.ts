@@ -24,8 +24,15 @@ import { Log } from "../telemetry/log.ts";
 import { warnOfFewFiles } from "../telemetry/open-files.ts";
 import { lineWriter, STANDARD_ERROR } from "../telemetry/standard-error.ts";
 import { readMemoryKeys } from "./memory-keys.ts";
-import { type Closers, closeAll, type RunningServer, type ServerOptions } from "./options.ts";
-import { metricsSource, type Serving } from "./serving.ts";
+import { metricsSource } from "./metrics-source.ts";
+import {
+  type Closers,
+  closeAll,
+  type Foundation,
+  type RunningServer,
+  type ServerOptions,
+  type Serving,
+} from "./options.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
 export type { DataActions } from "../admin/handler.ts";
@@ -44,18 +51,22 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 }
 
 async function startPrimary(options: ServerOptions, closers: Closers): Promise<RunningServer> {
-  const { workers } = options;
+  const { workers, host } = options;
   const write = options.writeLog ?? lineWriter(STANDARD_ERROR);
   const log = new Log({ level: options.logLevel, write, now: Date.now });
   closers.push(() => log.flush());
   makeDataFolder(options.dataDir);
-  const memoryKeys = readMemoryKeys(options);
-  const bodies = new Bodies();
-  const cells = new LimitCells(Date.now());
+  const foundation: Foundation = {
+    log,
+    cells: new LimitCells(Date.now()),
+    bodies: new Bodies(),
+    memoryKeys: readMemoryKeys(options),
+    adminProblems: new Map(ADMIN_PROBLEM_CODES.map((code) => [code, 0])),
+  };
   const serving: Serving =
     workers === 1
-      ? new (await import("./local-serving.ts")).LocalServing(options, { cells, log, bodies, memoryKeys })
-      : new WorkerPool(options, { cells, port: claimPort(options.host, options.port), memoryKeys, log });
+      ? new (await import("./local-serving.ts")).LocalServing(options, foundation)
+      : new WorkerPool(options, foundation, claimPort(host, options.port));
   closers.push(() => serving.kill());
 
   // This code is loaded only now. Meanwhile, the first worker loads its own code on a different core.
@@ -65,19 +76,18 @@ async function startPrimary(options: ServerOptions, closers: Closers): Promise<R
     import("./admin-listener.ts"),
     import("./webhooks.ts"),
   ]);
-  const services = await openServices(options, { log, cells, serving }, closers);
-  const adminProblems = new Map<string, number>(ADMIN_PROBLEM_CODES.map((code) => [code, 0]));
+  const services = await openServices(options, foundation, serving, closers);
   const webhooks = startWebhooks(options, services, closers);
-  const source = metricsSource(options, services, { serving, adminProblems, webhooks }, Date.now());
+  const source = metricsSource(options, services, webhooks, Date.now());
   const reporter = new HostReporter(options, serving, source);
   closers.push(() => reporter.stop());
   if (services.group) services.group.reportHost = () => reporter.forGroup;
-  const admin = new AdminListener(options, { services, serving, bodies, source, adminProblems, reporter });
+  const admin = new AdminListener(options, services, source, reporter);
   closers.push(() => admin.stop());
   const port = await serving.listen(services);
   reporter.port = port;
   log.info("listening", {
-    host: options.host,
+    host,
     port,
     admin_port: admin.port,
     version: options.version,

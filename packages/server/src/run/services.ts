@@ -26,7 +26,7 @@ import { ActiveKeys } from "./active-keys.ts";
 import { AssignedCells } from "./assigned-cells.ts";
 import { DatabaseState, EMPTY_HINT, RULESET_HINT } from "./database-state.ts";
 import { storeEarlierEntries, takeEarlierRevocations } from "./earlier-folder.ts";
-import type { Closers, Foundation, ServerOptions, Services } from "./options.ts";
+import type { Closers, Foundation, ServerOptions, Services, Serving } from "./options.ts";
 import { openRevoked, RevokedKeys } from "./revoked-keys.ts";
 import { startRetention } from "./start-retention.ts";
 
@@ -34,9 +34,10 @@ import { startRetention } from "./start-retention.ts";
 export async function openServices(
   settings: ServerOptions,
   foundation: Foundation,
+  serving: Serving,
   closers: Closers,
 ): Promise<Services> {
-  const { log, cells, serving } = foundation;
+  const { log, cells } = foundation;
   const { dataDir, databaseUrl, checkMs, maxStaleSeconds } = settings;
   const host = hostId(settings);
   const checks = checkMs === undefined ? {} : { refreshMs: checkMs };
@@ -68,7 +69,7 @@ export async function openServices(
   const clock = new SteadyClock({ log });
   const now = () => clock.at(Date.now());
   const usage = new UsageRecorder({ store: store.usage, host, now, cells: keys, log });
-  const activeKeys = new ActiveKeys(settings, { ...foundation, store, keyring, keys, usage, revoked });
+  const activeKeys = new ActiveKeys(settings, { log, serving, store, keyring, keys, usage, revoked });
   const keyLoader = liveKeys({
     store,
     keyring,
@@ -146,6 +147,7 @@ export async function openServices(
 
   const services = {
     ...foundation,
+    serving,
     releases,
     store,
     keyring,

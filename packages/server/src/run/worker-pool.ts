@@ -11,14 +11,17 @@ import { answerQuestion, type FromCollector } from "../decisions/collector.ts";
 import { VISITOR_COUNTS_BYTES } from "../decisions/visitor-counts.ts";
 import type { ClaimedPort } from "../http/start-error.ts";
 import { StartError } from "../http/start-error.ts";
-import type { LimitCells } from "../limits/cells.ts";
 import { MX_COUNTS_BYTES, MxCounts } from "../mx/counts.ts";
 import { COUNTS_BYTES, Counts } from "../telemetry/counts.ts";
-import type { Log } from "../telemetry/log.ts";
 import { changeMessage, type FromWorker, type KnownMemory, type ToWorker } from "./messages.ts";
-import type { Services } from "./options.ts";
-import { CHANGES, type Change, type ServerOptions } from "./options.ts";
-import type { Serving } from "./serving.ts";
+import {
+  CHANGES,
+  type Change,
+  type Foundation,
+  type ServerOptions,
+  type Services,
+  type Serving,
+} from "./options.ts";
 
 const WORKER_STATES = ["starting", "serving", "waiting"] as const;
 type WorkerState = (typeof WORKER_STATES)[number];
@@ -74,13 +77,6 @@ class Member {
   }
 }
 
-interface WorkerPoolParts {
-  readonly cells: LimitCells;
-  readonly port: ClaimedPort;
-  readonly memoryKeys: readonly string[];
-  readonly log: Log;
-}
-
 export class WorkerPool implements Serving {
   counts = new Counts();
   mx = new MxCounts();
@@ -89,7 +85,8 @@ export class WorkerPool implements Serving {
   private readonly visits = new SharedArrayBuffer(VISITOR_COUNTS_BYTES);
   private readonly visitorKey = crypto.getRandomValues(new Uint8Array(32));
   private readonly options: ServerOptions;
-  private readonly parts: WorkerPoolParts;
+  private readonly foundation: Foundation;
+  private readonly port: ClaimedPort;
   private readonly members: readonly Member[];
   /** Set once the workers may listen. */
   private services: Services | undefined;
@@ -100,9 +97,10 @@ export class WorkerPool implements Serving {
   /**
    * Starts the first worker, which loads its code in parallel with this thread. The other workers start when it listens.
    */
-  constructor(options: ServerOptions, parts: WorkerPoolParts) {
+  constructor(options: ServerOptions, foundation: Foundation, port: ClaimedPort) {
     this.options = options;
-    this.parts = parts;
+    this.foundation = foundation;
+    this.port = port;
     this.members = Array.from({ length: options.workers }, (_, slot) => new Member(slot));
     this.started.promise.catch(() => {}); // `listen` rejects with this error
     this.start(this.members[0]!);
@@ -114,7 +112,7 @@ export class WorkerPool implements Serving {
     this.services = services;
     for (const member of this.members) this.sendAll(member, services);
     await this.started.promise;
-    return this.parts.port.port;
+    return this.port.port;
   }
 
   publish(change: Change): void {
@@ -147,7 +145,7 @@ export class WorkerPool implements Serving {
   kill(): void {
     this.startNoMore();
     for (const { thread } of this.members) thread?.terminate();
-    this.parts.port.release();
+    this.port.release();
   }
 
   flushLogs(): void {
@@ -179,12 +177,12 @@ export class WorkerPool implements Serving {
       resolve();
     });
     thread.unref();
-    const cells = this.parts.cells.shared;
+    const cells = this.foundation.cells.shared;
     member.begin(thread, promise, cells.blocks.length);
     member.send({
       type: "start",
       start: {
-        settings: { ...settingsOf(this.options, "worker"), port: this.parts.port.port },
+        settings: { ...settingsOf(this.options, "worker"), port: this.port.port },
         version,
         slot,
         counts,
@@ -192,7 +190,7 @@ export class WorkerPool implements Serving {
         cells,
         visits: this.visits,
         visitorKey: this.visitorKey,
-        memoryKeys: this.parts.memoryKeys,
+        memoryKeys: this.foundation.memoryKeys,
         clockAheadMs: this.services?.clock.aheadMs ?? 0,
       },
     });
@@ -213,14 +211,14 @@ export class WorkerPool implements Serving {
 
   private sendChange(member: Member, change: Change, services: Services): void {
     if (member.thread === undefined) return;
-    const { shared } = this.parts.cells;
+    const { shared } = this.foundation.cells;
     member.send(changeMessage(change, services, shared, member.known));
     if (change === "keys")
       member.known = { table: services.keyring.table.memory, blocks: shared.blocks.length };
   }
 
   private take(member: Member, message: FromWorker): void {
-    const { log } = this.parts;
+    const { log } = this.foundation;
     switch (message.type) {
       case "listening":
         member.state = "serving";
@@ -278,7 +276,7 @@ export class WorkerPool implements Serving {
     member.failures = lived >= SETTLED_MS ? 1 : member.failures + 1;
     const next_in_ms = member.failures <= 1 ? 0 : backoffMs(FIRST_WAIT_MS, MAX_WAIT_MS, member.failures - 2);
     const lived_seconds = Math.round(lived / 100) / 10;
-    this.parts.log.error("worker-died", { worker: member.slot, reason, lived_seconds, next_in_ms });
+    this.foundation.log.error("worker-died", { worker: member.slot, reason, lived_seconds, next_in_ms });
     // A worker that fails during the start of the server would fail again.
     this.started.reject(
       new StartError("WORKER", `worker ${member.slot} ended: ${reason ?? "see the log"}`, "report this bug"),
@@ -295,7 +293,7 @@ export class WorkerPool implements Serving {
       if (member.thread === undefined) continue;
       member.silentSeconds++; // counted, not measured: while the machine sleeps, no worker can report
       if (member.silentSeconds <= MAX_SILENT_SECONDS) continue;
-      this.parts.log.error("worker-stuck", { worker: member.slot });
+      this.foundation.log.error("worker-stuck", { worker: member.slot });
       member.thread.terminate();
       member.silentSeconds = 0;
     }

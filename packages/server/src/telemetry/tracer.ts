@@ -39,7 +39,7 @@ interface Span {
   readonly status?: { readonly code: number };
 }
 
-export interface TracerOptions {
+interface TracerOptions {
   /** The collector's base URL. */
   readonly url: string;
   readonly version: string;

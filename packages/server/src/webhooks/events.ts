@@ -48,7 +48,7 @@ interface DomainDecision {
 }
 
 /** The parts of stored decisions that alerts need. */
-export interface DecidedDomains {
+interface DecidedDomains {
   /** Yields each email domain that occurs in the decisions since a time. */
   decidedDomains(since: EpochMs): AsyncIterable<DecidedDomain>;
   /** Finds the newest decisions on a domain since a time. */
