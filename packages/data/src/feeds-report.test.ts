@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type FeedReport, feedsNow, type Release } from "@inkling/engine";
 import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
-import { FeedsReportFile } from "./feeds-report.ts";
+import { feedsReportFile } from "./feeds-report.ts";
 
 let dataDir: string;
 beforeEach(() => {
@@ -33,14 +33,14 @@ const write = (feeds: readonly FeedReport[], at = "2026-08-22T13:00:00.000Z") =>
   );
 
 test("without a readable report: the release's own feed reports", () => {
-  const file = new FeedsReportFile(dataDir);
+  const file = feedsReportFile(dataDir);
   expect(feedsNow(manifest, file.current)).toBe(manifest.feeds);
   writeFileSync(join(dataDir, "feeds/report.json"), "{");
   expect(feedsNow(manifest, file.current)).toBe(manifest.feeds);
 });
 
 test("a build without a new release updates the times at once", () => {
-  const file = new FeedsReportFile(dataDir);
+  const file = feedsReportFile(dataDir);
   expect(file.current).toBeUndefined();
   const now = feed({ fetched_at: "2026-08-22T13:00:00.000Z", checked_at: "2026-08-22T13:00:00.000Z" });
   write([now]);
@@ -48,14 +48,14 @@ test("a build without a new release updates the times at once", () => {
 });
 
 test("an error is reported for the copy in use, also when that is not the newest one", () => {
-  const file = new FeedsReportFile(dataDir);
+  const file = feedsReportFile(dataDir);
   const failing = { error: "answered 500", failures: 3, checked_at: "2026-08-22T13:00:00.000Z" };
   write([feed({ sha256: sha("b"), entries: 9, ...failing })]);
   expect(feedsNow(manifest, file.current)).toEqual([feed(failing)]);
 });
 
 test("a report older than the release, or of other feeds, is ignored", () => {
-  const file = new FeedsReportFile(dataDir);
+  const file = feedsReportFile(dataDir);
   write([feed({ error: "old" })], "2026-08-22T11:00:00.000Z");
   expect(feedsNow(manifest, file.current)).toBe(manifest.feeds);
   write([feed({ id: "other", error: "of another" })]);

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type FailedBuild, type FeedReport, type FeedsReport, feedsNow, feedsReport } from "@inkling/engine";
 import { replaceJson } from "./atomic-file.ts";
-import { fileStamp } from "./fingerprints.ts";
+import { StampedFile } from "./fingerprints.ts";
 import { DATA_FOLDER, makeFolder } from "./layout.ts";
 import type { NamedRelease } from "./releases.ts";
 
@@ -33,32 +33,8 @@ export function recordFailedBuild(dataDir: string, failed: FailedBuild | undefin
   replaceJson(path, { ...before, failed });
 }
 
-export class FeedsReportFile {
-  private readonly dataDir: string;
-  private stamp: string | undefined;
-  private report: FeedsReport | undefined;
-
-  constructor(dataDir: string) {
-    this.dataDir = dataDir;
-  }
-
-  get current(): FeedsReport | undefined {
-    const stamp = fileStamp(join(this.dataDir, DATA_FOLDER.feedsReport));
-    if (stamp !== this.stamp) this.report = readFeedsReport(this.dataDir);
-    this.stamp = stamp;
-    return this.report;
-  }
-
-  /** The latest build, if it failed. */
-  get failed(): FailedBuild | undefined {
-    return this.current?.failed;
-  }
-
-  /** Returns the current state of the feeds in a release, including checks and failures since the build. */
-  feedsOf(release: Pick<NamedRelease, "manifest"> | undefined): readonly FeedReport[] {
-    return release === undefined ? [] : feedsNow(release.manifest, this.current);
-  }
-}
+export const feedsReportFile = (dataDir: string) =>
+  new StampedFile(join(dataDir, DATA_FOLDER.feedsReport), () => readFeedsReport(dataDir));
 
 /** Returns the state of the feeds in a release after the last build: attempts, stale copies and held copies. */
 export function feedsOf(dataDir: string, { manifest }: NamedRelease): readonly FeedReport[] {

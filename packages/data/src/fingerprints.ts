@@ -43,3 +43,23 @@ export function fileStamp(path: string): string {
     return (error as NodeJS.ErrnoException).code ?? "unknown";
   }
 }
+
+/** What a file says. The file is read again only if it has changed. */
+export class StampedFile<T> {
+  private readonly path: string;
+  private readonly read: () => T;
+  private stamp: string | undefined;
+  private value: T | undefined;
+
+  constructor(path: string, read: () => T) {
+    this.path = path;
+    this.read = read;
+  }
+
+  get current(): T | undefined {
+    const stamp = fileStamp(this.path);
+    if (stamp !== this.stamp) this.value = this.read();
+    this.stamp = stamp;
+    return this.value;
+  }
+}

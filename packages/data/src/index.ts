@@ -7,7 +7,6 @@ export { CHANNEL_FAULTS } from "./channel/channel-error.ts";
 export * from "./channel/host-report.ts";
 export * from "./channel/location.ts";
 export * from "./channel/report.ts";
-export * from "./crash-report.ts";
 export * from "./errors.ts";
 export * from "./feeds-report.ts";
 export * from "./fingerprints.ts";

@@ -32,14 +32,11 @@ Examples:
     );
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
     const line = new LiveLine(context.terminal);
-    const { from, to, rows } = await copyDatabase({
-      settings,
-      to: flags.to,
-      by: cliAuthor(),
-      onRows: (table, done, total) => {
-        if (total >= LONG_TABLE) line.show(`${table}: ${formatCount(done)} of ${formatCount(total)} rows`);
-      },
-    }).finally(() => line.clear());
+    const showRows = (table: string, done: number, total: number) => {
+      if (total >= LONG_TABLE) line.show(`${table}: ${formatCount(done)} of ${formatCount(total)} rows`);
+    };
+    const copying = copyDatabase(settings, flags.to, cliAuthor(), showRows);
+    const { from, to, rows } = await copying.finally(() => line.clear());
     return {
       json: { from, to, rows },
       text: `Copied ${listing(rows, [])} from ${from} to ${to}.\nSet INKLING_DATABASE_URL to the new database, and start the server.`,

@@ -55,7 +55,7 @@ async function serve(settings: Settings, context: Context): Promise<void> {
     return { updates, actions: dataActions(updates, settings), keepFresh };
   });
   const actions = async () => (await upkeep()).actions;
-  await serveUntilStopped({ settings, actions }, context, async (running) => {
+  await serveUntilStopped(settings, context, actions, async (running) => {
     const { log } = running;
     if (!running.hasRelease) {
       const hint = "run `inkling data status` to see why; `inkling data update` builds one";
@@ -99,7 +99,7 @@ async function serveChannel(settings: Settings, context: Context): Promise<void>
       download.end();
     }
   }
-  await serveUntilStopped({ settings }, context, (running) => {
+  await serveUntilStopped(settings, context, undefined, (running) => {
     server = running;
     return keepFollowing(follower, settings, { env, signal: stopper.signal }, running);
   });

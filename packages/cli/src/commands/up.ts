@@ -71,7 +71,7 @@ async function up(settings: Settings, context: Context): Promise<void> {
   try {
     const requests = new Updates();
     const actions = async () => dataActions(requests, settings);
-    await serveUntilStopped({ settings, actions }, context, async (running) => {
+    await serveUntilStopped(settings, context, actions, async (running) => {
       served = true;
       const { version } = context;
       const { style } = terminal;

@@ -323,14 +323,6 @@ async function keepOld(
   return path;
 }
 
-interface CopyInput {
-  readonly settings: Settings;
-  /** The URL of the empty database. */
-  readonly to: string;
-  readonly by: Author;
-  readonly onRows: (table: string, done: number, total: number) => void;
-}
-
 export interface Copied {
   readonly from: string;
   readonly to: string;
@@ -339,9 +331,15 @@ export interface Copied {
 
 /**
  * Copies all tables of the SQLite database to an empty database.
+ * @param to the URL of the empty database
  * @throws CliError, StoreError; the target then remains empty
  */
-export async function copyDatabase({ settings, to, by, onRows }: CopyInput): Promise<Copied> {
+export async function copyDatabase(
+  settings: Settings,
+  to: string,
+  by: Author,
+  onRows: (table: string, done: number, total: number) => void,
+): Promise<Copied> {
   const from = databaseFile(settings);
   if (!isSharedDatabase(to)) {
     throw new CliError(

@@ -4,6 +4,7 @@
 
 import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
+import { setPriority } from "node:os";
 import { dirname, join } from "node:path";
 import {
   ABANDONED,
@@ -16,7 +17,6 @@ import {
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import { copyName, type Settings } from "@inkling/contract";
 import {
-  crashReport,
   DATA_FOLDER,
   dropBrokenSegments,
   findBuildProgress,
@@ -57,9 +57,10 @@ export interface BuildResult {
 export const failedFeeds = (done: Pick<BuildDone, (typeof TROUBLES)[number]>) =>
   TROUBLES.flatMap((trouble) => done[trouble]);
 
-export interface SpawnOptions {
-  readonly onEvent: (event: BuildEvent) => void;
-  readonly onStart?: (pid: number) => void;
+interface SpawnOptions {
+  readonly onEvent?: (event: BuildEvent) => void;
+  /** As in setPriority of node:os; by default the priority of this process. */
+  readonly priority?: number;
   /** Aborting it stops the build. A release that was published before remains. */
   readonly signal: AbortSignal;
   /** The command to run instead of the compiler, for tests. */
@@ -105,7 +106,7 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
     stderr: "pipe",
     env: buildEnvironment(processEnvironment),
   });
-  options.onStart?.(child.pid);
+  if (options.priority !== undefined) setPriority(child.pid, options.priority);
   const stop = () => {
     child.kill("SIGTERM");
     setTimeout(() => child.kill("SIGKILL"), GRACE_MS).unref();
@@ -139,7 +140,7 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
     if (event.type === "note") published = event.published ?? published;
     if (event.type === "conflict") conflicts.push(event);
     if (event.type === "feed") feeds.set(event.feed.id, { ...event.feed, trouble: event.trouble });
-    options.onEvent(event);
+    options.onEvent?.(event);
   });
   const ended = Promise.all([follow, eachLine(child.stderr, keepLast)]).then(() => child.exited);
   await Promise.race([ended, unkillable.promise]).finally(() => clearInterval(watch));
@@ -154,7 +155,7 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
     const Failure = last.code === "busy" ? BuildBusy : CliError;
     throw new Failure(last.message, `${last.hint}\n${standing}`);
   }
-  const report = isCrash(lastLines) ? crashReport(lastLines.join("\n")) : lastLines;
+  const report = isCrash(lastLines) ? crashReport(lastLines) : lastLines;
   const { why, causes } = isStuck
     ? stuck(stallMs)
     : died(child.exitCode, child.signalCode?.toString() ?? null);
@@ -163,7 +164,7 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
     const at = new Date().toISOString();
     if (isDead) recordFailedBuild(order.dataDir, { at, why: [why, ...causes].join("; ") });
   } catch (error) {
-    options.onEvent({ type: "note", text: `the failure cannot be recorded: ${messageOf(error)}` });
+    options.onEvent?.({ type: "note", text: `the failure cannot be recorded: ${messageOf(error)}` });
   }
   const lines = report.length > 0 ? [`its last lines:\n${report.map((line) => `  ${line}`).join("\n")}`] : [];
   throw new CliError(why, [...causes, ...lines, standing].join("\n"));
@@ -184,6 +185,20 @@ export class BuildBusy extends CliError {}
  * may end up in a log.
  */
 const isCrash = (lines: readonly string[]) => lines.some((line) => line.startsWith("panic"));
+
+const MAX_REPORT_LINE = 200;
+/** Paths, links, and text that may be a key, an email address or an IP address. */
+const PRIVATE = /[/\\@]|ink_|\d+\.\d+\.\d+\.\d+|[0-9a-f]*:[0-9a-f]*:/i;
+/** Decoration, and requests from the runtime to its users. */
+const IDLE = /^(=+$|Args:|Features:|Builtins:|oh no: |To send a |please file )/;
+
+/** Returns the useful lines of a crash report. */
+export function crashReport(lines: readonly string[]): string[] {
+  return lines
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !IDLE.test(line) && !PRIVATE.test(line))
+    .map((line) => line.slice(0, MAX_REPORT_LINE));
+}
 
 function parseEvent(line: string): BuildEvent | undefined {
   try {
@@ -296,35 +311,18 @@ async function checkMirror(mirror: string | undefined): Promise<readonly string[
   );
 }
 
-export interface BuildOptions {
-  /** May feeds be fetched from publishers? Never if `offline` or `mirror` is set. */
-  readonly fetch: boolean;
-  readonly onlyDue?: boolean;
-  /** See `BuildRequest`. */
-  readonly keepGeo?: boolean;
-  /** Held copies that this build uses (copyName), or ACCEPT_RELEASE. */
-  readonly accept?: readonly string[];
-  /** When the build that this one waited for began. Feeds that arrived with that build are not requested again. */
-  readonly since?: string | undefined;
-}
+/** What differs between builds with the same settings. */
+export type BuildOptions = Pick<BuildOrder, "fetch" | "onlyDue" | "keepGeo" | "accept" | "since">;
 
-/** Returns the compiler's input. It contains credentials only if the build may fetch from publishers. */
+/**
+ * Returns the compiler's input. Feeds are fetched from publishers only if neither `offline` nor `mirror` is set, and
+ * only then does the input contain credentials.
+ */
 export function buildOrder(settings: Settings, options: BuildOptions): BuildOrder {
+  const { dataDir, mirror, feed, dnsServers, dnsExclude } = settings;
   const fetch = options.fetch && mayFetch(settings);
-  const { onlyDue = false, keepGeo, accept = [], since } = options;
-  return {
-    dataDir: settings.dataDir,
-    ...(settings.mirror === undefined ? {} : { mirror: settings.mirror }),
-    fetch,
-    onlyDue,
-    ...(keepGeo && { keepGeo }),
-    ...(since !== undefined && { since }),
-    accept: [...accept],
-    ownFeeds: settings.feed,
-    dnsServers: settings.dnsServers,
-    dnsExclude: settings.dnsExclude,
-    credentials: fetch ? credentialsOf(settings) : {},
-  };
+  const credentials = fetch ? credentialsOf(settings) : {};
+  return { ...options, dataDir, mirror, fetch, ownFeeds: feed, dnsServers, dnsExclude, credentials };
 }
 
 /** Does this host take its releases from a channel? `data update` refuses to build there. */
@@ -356,8 +354,7 @@ export async function waitForOtherBuild(
   const lock = findLock(dataDir);
   const began = (lock?.since ?? new Date()).toISOString();
   if (lock !== undefined) terminal.err(`Waiting for the build that is running (process ${lock.pid}).\n`);
-  const { live, columns, style } = terminal;
-  const progress = new Progress({ live, columns, style });
+  const progress = new Progress(terminal);
   const line = new LiveLine(terminal);
   const show = (keep: readonly string[], live?: string) => {
     line.clear();
@@ -411,8 +408,7 @@ async function buildAlone(
   ensureWritable(settings.dataDir);
   await checkMirror(settings.mirror);
   if (findUsable(settings.dataDir).problem !== undefined) dropBrokenSegments(settings.dataDir);
-  const { live, columns, style } = terminal;
-  const progress = new Progress({ live, columns, style });
+  const progress = new Progress(terminal);
   const line = new LiveLine(terminal);
   const timer = setInterval(() => line.show(progress.live(performance.now())), REDRAW_MS);
   try {

@@ -6,7 +6,7 @@
 // next feed is due. The server follows new releases by itself. This file also runs builds on demand for the admin API,
 // because the server imports neither the compiler nor the commands.
 
-import { constants, setPriority } from "node:os";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { FEEDS } from "@inkling/compiler/feeds";
 import type { Settings } from "@inkling/contract";
@@ -290,11 +290,7 @@ export function keepFresh(
     const keepGeo = keepsGeo;
     keepsGeo = false;
     const order = buildOrder(settings, { fetch: true, onlyDue: !isWanted, accept, keepGeo });
-    const result = await runBuild(order, {
-      signal,
-      onStart: (pid) => setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL),
-      onEvent: () => {},
-    });
+    const result = await runBuild(order, { signal, priority: constants.priority.PRIORITY_BELOW_NORMAL });
     writeLastBuild(dataDir, result, new Date());
     onBuilt?.(result);
     return keepGeo ? buildOnce(isWanted, accept) : result;

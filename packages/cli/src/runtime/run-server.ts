@@ -26,18 +26,15 @@ function serveConsole(): NonNullable<ServerOptions["console"]> {
   return async (request, path) => (await files()).serve(request, path);
 }
 
-interface RunOptions extends Pick<ServerOptions, "actions"> {
-  readonly settings: Settings;
-}
-
 /**
  * Serves until the process is asked to stop, and keeps the service manager informed.
  * @param beside background work that runs until the server stops; if it fails, the server stops in an orderly way
  * @throws StartError or StoreError before it serves, each with a hint; also the errors of `beside`
  */
 export async function serveUntilStopped(
-  { settings, ...rest }: RunOptions,
+  settings: Settings,
   { env, terminal, version, stopper }: Context,
+  actions: ServerOptions["actions"] | undefined,
   beside: (running: RunningServer) => Promise<void>,
 ): Promise<void> {
   terminal.outliveReaders?.();
@@ -46,7 +43,7 @@ export async function serveUntilStopped(
   const named = naming(command ?? "inkling");
   const running = await startServer({
     ...settings,
-    ...rest,
+    ...(actions && { actions }),
     ...(command && { writeLog: (lines: string) => write(named(lines)) }),
     version,
     console: serveConsole(),

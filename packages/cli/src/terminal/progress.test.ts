@@ -1,11 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import type { BuildEvent } from "@inkling/compiler/events";
-import { Progress, type ProgressOptions, renderBar, stepLine } from "./progress.ts";
-import { formatAge, formatAgo, formatBytes, makeStyle, table } from "./terminal.ts";
+import { Progress, renderBar, stepLine } from "./progress.ts";
+import { formatAge, formatAgo, formatBytes, makeStyle, type Terminal, table } from "./terminal.ts";
 
 const style = makeStyle(false);
-const progress = (options: Partial<ProgressOptions> = {}) =>
-  new Progress({ live: false, columns: 80, style, ...options });
+const progress = (over: Partial<Terminal> = {}) => new Progress({ live: false, columns: 80, style, ...over });
 
 const step = (name: string, done = 0, total?: number): BuildEvent => ({
   type: "progress",

@@ -24,15 +24,9 @@ export interface Shown {
   readonly live: string | undefined;
 }
 
-export interface ProgressOptions {
-  /** Can lines be rewritten in place? If not, a long step is mentioned only now and then. */
-  readonly live: boolean;
-  readonly columns: number;
-  readonly style: Style;
-}
-
+/** If the terminal is not live, a long step is mentioned only now and then. */
 export class Progress {
-  private readonly options: ProgressOptions;
+  private readonly terminal: Pick<Terminal, "live" | "columns" | "style">;
   private step: Step | undefined;
   /**
    * Feeds whose source did not respond, by reason. Without internet access, these are all feeds, and one line reports
@@ -42,8 +36,8 @@ export class Progress {
   /** The lines of feeds for which the mirror has no file. If they are many, their count replaces them. */
   private withoutFile: string[] = [];
 
-  constructor(options: ProgressOptions) {
-    this.options = options;
+  constructor(terminal: Pick<Terminal, "live" | "columns" | "style">) {
+    this.terminal = terminal;
   }
 
   /** @param now milliseconds of any clock that does not go backwards */
@@ -57,8 +51,8 @@ export class Progress {
 
   /** Returns the line in progress, with the elapsed time at `now`. */
   live(now: number): string | undefined {
-    if (!this.options.live || this.step === undefined) return undefined;
-    return stepLine(this.step, now, this.options.columns, this.options.style);
+    if (!this.terminal.live || this.step === undefined) return undefined;
+    return stepLine(this.step, now, this.terminal.columns, this.terminal.style);
   }
 
   /** Returns the lines to keep about the step that has ended. */
@@ -76,7 +70,7 @@ export class Progress {
     const step = this.step!;
     step.done = event.done;
     step.total = event.total;
-    if (!this.options.live && now - step.mentioned >= PLAIN_EVERY_MS) {
+    if (!this.terminal.live && now - step.mentioned >= PLAIN_EVERY_MS) {
       step.mentioned = now;
       keep.push(`  ${step.name}: ${amount(step)}`);
     }
@@ -84,18 +78,18 @@ export class Progress {
 
   private finish(now: number, keep: string[]): void {
     keep.push(
-      ...[...this.unreached].flatMap(([why, feeds]) => unreachedLines(why, feeds, this.options.style)),
+      ...[...this.unreached].flatMap(([why, feeds]) => unreachedLines(why, feeds, this.terminal.style)),
     );
     this.unreached.clear();
     const { length } = this.withoutFile;
     if (length <= MAX_LINES_WITHOUT_FILE) keep.push(...this.withoutFile);
     else
       keep.push(
-        `  ${this.options.style.yellow(`the mirror has no file for ${feedCount(length)}`)}: run \`inkling data status\` to list them`,
+        `  ${this.terminal.style.yellow(`the mirror has no file for ${feedCount(length)}`)}: run \`inkling data status\` to list them`,
       );
     this.withoutFile = [];
     if (this.step === undefined) return;
-    keep.push(`  ${this.step.name} ${this.options.style.dim(`${seconds(now - this.step.since)} s`)}`);
+    keep.push(`  ${this.step.name} ${this.terminal.style.dim(`${seconds(now - this.step.since)} s`)}`);
     this.step = undefined;
   }
 
@@ -114,7 +108,7 @@ export class Progress {
     if (rest === "") return [];
     const used = state === "loaded" ? `; in use instead: ${SOURCES[source]}` : "";
     const shownState = state === "loaded" ? "not updated" : state;
-    const line = `  ${this.options.style.yellow(`${id} ${shownState}`)}: ${rest}${used}`;
+    const line = `  ${this.terminal.style.yellow(`${id} ${shownState}`)}: ${rest}${used}`;
     if (lacksFile !== true) return [line];
     this.withoutFile.push(line);
     return [];

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { replaceJson } from "../atomic-file.ts";
-import { fileStamp } from "../fingerprints.ts";
+import { StampedFile } from "../fingerprints.ts";
 import { DATA_FOLDER } from "../layout.ts";
 import { CHANNEL_FAULT_KINDS } from "./channel-error.ts";
 
@@ -35,19 +35,5 @@ export function readChannelReport(dataDir: string): ChannelReport | undefined {
   }
 }
 
-export class ChannelReportFile {
-  private readonly dataDir: string;
-  private stamp: string | undefined;
-  private report: ChannelReport | undefined;
-
-  constructor(dataDir: string) {
-    this.dataDir = dataDir;
-  }
-
-  get current(): ChannelReport | undefined {
-    const stamp = fileStamp(join(this.dataDir, DATA_FOLDER.channelReport));
-    if (stamp !== this.stamp) this.report = readChannelReport(this.dataDir);
-    this.stamp = stamp;
-    return this.report;
-  }
-}
+export const channelReportFile = (dataDir: string) =>
+  new StampedFile(join(dataDir, DATA_FOLDER.channelReport), () => readChannelReport(dataDir));

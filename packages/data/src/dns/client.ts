@@ -9,7 +9,6 @@
 // the next server immediately after SERVFAIL, REFUSED or a malformed reply, and after NXDOMAIN from a server that does not
 // resolve the top-level domain.
 
-import { ExpiringMap } from "./expiring-map.ts";
 import type { RecordType } from "./message.ts";
 import { type DnsServer, systemDnsServers } from "./servers.ts";
 import { type Attempt, queryServer, type WholeReply } from "./transport.ts";
@@ -138,4 +137,41 @@ export function makeResolver(given: readonly DnsServer[]): Resolver {
       return (await client).resolve(host, type, signal);
     },
   };
+}
+
+interface Entry<Value> {
+  readonly value: Value;
+  readonly until: number;
+}
+
+/** A map whose entries expire. A full map drops its oldest entry to make room for a new one. */
+export class ExpiringMap<Value> {
+  private readonly elapsed: () => number;
+  private readonly max: number;
+  /** Entries, oldest first. */
+  private readonly entries = new Map<string, Entry<Value>>();
+
+  /** @param elapsed milliseconds of a monotonic clock */
+  constructor(elapsed: () => number, max: number) {
+    this.elapsed = elapsed;
+    this.max = max;
+  }
+
+  get size(): number {
+    return this.entries.size;
+  }
+
+  get(key: string): Value | undefined {
+    const entry = this.entries.get(key);
+    if (entry === undefined || entry.until > this.elapsed()) return entry?.value;
+    this.entries.delete(key);
+    return undefined;
+  }
+
+  set(key: string, value: Value, seconds: number): void {
+    this.entries.delete(key);
+    const [oldest] = this.entries.keys();
+    if (oldest !== undefined && this.entries.size >= this.max) this.entries.delete(oldest);
+    this.entries.set(key, { value, until: this.elapsed() + seconds * 1000 });
+  }
 }

@@ -1,16 +1,16 @@
 // reports.ts: what the data folder's reports say about a release's feeds, the latest build and the channel. The primary and
 // the workers have it in common.
 
-import { type ChannelReport, ChannelReportFile, FeedsReportFile, type NamedRelease } from "@inkling/data";
-import type { FailedBuild, FeedReport } from "@inkling/engine";
+import { type ChannelReport, channelReportFile, feedsReportFile, type NamedRelease } from "@inkling/data";
+import { type FailedBuild, type FeedReport, feedsNow } from "@inkling/engine";
 
 export abstract class Reports {
-  private readonly report: FeedsReportFile;
-  private readonly channelReport: ChannelReportFile;
+  private readonly report: ReturnType<typeof feedsReportFile>;
+  private readonly channelReport: ReturnType<typeof channelReportFile>;
 
   constructor(dataDir: string) {
-    this.report = new FeedsReportFile(dataDir);
-    this.channelReport = new ChannelReportFile(dataDir);
+    this.report = feedsReportFile(dataDir);
+    this.channelReport = channelReportFile(dataDir);
   }
 
   /** The release in use. Read it once for each request. */
@@ -18,12 +18,13 @@ export abstract class Reports {
 
   /** The current state of the release's feeds, including checks and failures since the build. */
   get feeds(): readonly FeedReport[] {
-    return this.report.feedsOf(this.current);
+    const { current } = this;
+    return current === undefined ? [] : feedsNow(current.manifest, this.report.current);
   }
 
   /** The latest build, if it failed; otherwise undefined. */
   get failedBuild(): FailedBuild | undefined {
-    return this.report.failed;
+    return this.report.current?.failed;
   }
 
   /** The result of the last check of the channel; undefined without a channel. */
