@@ -253,7 +253,7 @@ describe("npm start and npm test", () => {
 
   test("hints name the command as it was started", () => {
     const args = ["config", "--port", "0"];
-    const hint = (start: string) => `hint: \`${start} config --example\` prints`;
+    const hint = (start: string) => `hint: run \`${start} config --example\` to see`;
     expect(npm(["exec", "--", "inkling", ...args]).stderr).toContain(hint("npx @inkling/cli"));
     const own = spawnSync(join(ROOT, "node_modules/.bin/inkling"), args, { cwd: ROOT, encoding: "utf8" });
     expect(own.stderr).toContain(hint("inkling"));

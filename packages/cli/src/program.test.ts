@@ -114,13 +114,13 @@ describe("errors: one line, a hint, the exit code", () => {
     [
       "up --prot 1",
       2,
-      /^inkling: unknown option '--prot'\nhint: did you mean --port\? `inkling up --help` .*\n$/,
+      /^inkling: unknown option '--prot'\nhint: did you mean --port\? Run `inkling up --help` .*\n$/,
     ],
     ["dta", 2, /^inkling: unknown command 'dta'\nhint: did you mean data\? .*\n$/],
     [
       "lookup email",
       2,
-      /^inkling: missing required argument 'email'\nhint: `inkling lookup email --help` .*\n$/,
+      /^inkling: missing required argument 'email'\nhint: run `inkling lookup email --help` .*\n$/,
     ],
     ["lookup email a b", 2, /^inkling: too many arguments.*\nhint: .*\n$/],
     [
@@ -135,7 +135,7 @@ describe("errors: one line, a hint, the exit code", () => {
     ],
     ["ip", 2, /^inkling: unknown command 'ip'\nhint: did you mean `inkling VALUE`\? .*\n$/],
     ["foo a@b.com", 2, /^inkling: unknown command 'foo'\nhint: did you mean `inkling a@b.com`\? .*\n$/],
-    ["foo", 2, /^inkling: unknown command 'foo'\nhint: `inkling --help` .*\n$/],
+    ["foo", 2, /^inkling: unknown command 'foo'\nhint: run `inkling --help` .*\n$/],
     ["keys crate", 2, /^inkling: unknown command 'crate'\nhint: did you mean create\? .*\n$/],
     [
       "8.8.8.8 --field proxy",
@@ -150,7 +150,7 @@ describe("errors: one line, a hint, the exit code", () => {
     [
       "export xml",
       2,
-      /^inkling: unknown command 'xml'\nhint: available: mmdb, csv, .*; `.* export --help` .*\n$/,
+      /^inkling: unknown command 'xml'\nhint: available: mmdb, csv, .*; run `.* export --help` .*\n$/,
     ],
     ["AS60729", 1, /^inkling: .* does not exist\nhint: check the path .*\n$/],
     [
@@ -170,7 +170,7 @@ describe("errors: one line, a hint, the exit code", () => {
     [
       "keys update key_x --rate x --networks any,10.0.0.1/8 --scopes mail --quota 1.5 --expires 2001-01-01",
       2,
-      /^inkling: Cannot update the key:\n {2}--scopes.*: must be some of .*\n(.*\n)+hint: `inkling keys update --help` .*\n$/,
+      /^inkling: Cannot update the key:\n {2}--scopes.*: must be some of .*\n(.*\n)+hint: run `inkling keys update --help` .*\n$/,
     ],
     [
       "keys update key_x --trace long",
@@ -235,7 +235,7 @@ describe("errors: one line, a hint, the exit code", () => {
     ["update key_x --expires 2001-01-01", 2, PAST],
     ["update key_x --trace 8d", 2, /\n {2}--trace "8d": must be at most 7 days from now\nhint: .*\n$/],
     ...["revoke", "rotate", "update --rate 5"].flatMap((command): [string, number, RegExp][] => [
-      [`${command} key_x`, 1, /^inkling: there is no key "key_x"\nhint: `inkling keys list` .*\n$/],
+      [`${command} key_x`, 1, /^inkling: there is no key "key_x"\nhint: run `inkling keys list` .*\n$/],
       [
         `${command} till`,
         1,
@@ -705,12 +705,8 @@ describe("output for programs", () => {
   });
 
   test.each([
-    [
-      "missing",
-      "nowhere",
-      /does not exist\nhint: INKLING_MIRROR must name a folder with one file per feed$/m,
-    ],
-    ["a file", "a-file", /is not a folder\nhint: INKLING_MIRROR must name a folder/],
+    ["missing", "nowhere", /does not exist\nhint: INKLING_MIRROR must be a folder with one file per feed$/m],
+    ["a file", "a-file", /is not a folder\nhint: INKLING_MIRROR must be a folder/],
     ["empty", "an-empty-folder", /is empty\nhint: it needs one file per feed/],
   ])("data update with a mirror that is %s", async (_name, mirror, says) => {
     mkdirSync(join(temp, "an-empty-folder"), { recursive: true });

@@ -160,11 +160,15 @@ function helpFor(program: Command, args: readonly string[], code: string): strin
     command = inner;
     path.push(arg);
   }
-  const help = `\`${path.join(" ")} --help\` shows`;
-  if (code === "commander.unknownCommand" && command === program) return `${meantBy(args)}${help} the usage`;
+  const help = `run \`${path.join(" ")} --help\` to see`;
+  if (code === "commander.unknownCommand" && command === program) return after(meantBy(args), `${help} the usage`);
   if (code !== "commander.unknownCommand") return `${help} the usage`;
   return `available: ${command.commands.map((inner) => inner.name()).join(", ")}; ${help} more`;
 }
+
+/** Returns a hint after a question, which may be empty. */
+const after = (question: string, hint: string): string =>
+  question === "" ? hint : `${question}${hint.replace(/^r/, "R")}`;
 
 /** Words for a lookup that no lookup's name begins with. */
 const ANY_LOOKUP = ["ip", "ips", "address", "domain", "check", "whois", "asn"];
@@ -194,7 +198,7 @@ function endUsage(error: CommanderError, written: Written, { terminal }: Context
   }
   const [message, ...rest] = error.message.replace(/^error: /, "").split("\n");
   const suggestion = /\((Did you mean .*)\)/.exec(rest.join(" "))?.[1];
-  const hint = suggestion === undefined ? help : `${suggestion.replace(/^D/, "d")} ${help}`;
+  const hint = suggestion === undefined ? help : after(`${suggestion.replace(/^D/, "d")} `, help);
   terminal.err(`${terminal.style.red("inkling")}: ${message}\nhint: ${hint}\n`);
   return EXIT.usage;
 }

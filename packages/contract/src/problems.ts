@@ -137,7 +137,7 @@ export const PROBLEMS = {
     status: 403,
     title: "The caller's address is unknown",
     detail:
-      "This key works only from the networks that it is bound to, and the trusted proxy that sent this request does not name the caller. Configure the proxy to send `X-Forwarded-For`, or remove it from INKLING_TRUSTED_PROXIES.",
+      "This key works only from the networks that it is bound to, and the trusted proxy in front of this server does not send the caller's address. Configure the proxy to send `X-Forwarded-For`, or remove it from INKLING_TRUSTED_PROXIES.",
     hint: "the key is bound to networks, but the proxy in front of the server does not send X-Forwarded-For: configure the proxy to send it",
   },
   SIGNATURE_INVALID: {

@@ -72,6 +72,6 @@ test("an id that there is none of is named, with the command that lists all", as
   for (const name of ["test", "rotate", "enable", "remove", "deliveries"]) {
     const { code, err } = await inkling(name, "whk_0123456789abcdef");
     expect([name, code]).toEqual([name, 1]);
-    expect(err).toMatch(/there is no webhook "whk_0123456789abcdef"\nhint: `inkling webhooks list`/);
+    expect(err).toMatch(/there is no webhook "whk_0123456789abcdef"\nhint: run `inkling webhooks list`/);
   }
 });

@@ -303,7 +303,7 @@ async function checkMirror(mirror: string | undefined): Promise<readonly string[
     if (error === silent) throw error;
     const explained = explainFileError(error, `the mirror ${mirror}`);
     if (!(explained instanceof CliError)) throw explained;
-    throw new CliError(explained.message, "INKLING_MIRROR must name a folder with one file per feed");
+    throw new CliError(explained.message, "INKLING_MIRROR must be a folder with one file per feed");
   }
   throw new CliError(
     `the mirror ${mirror} is empty`,

@@ -136,10 +136,10 @@ export function feedOf(settings: Pick<Settings, "feed" | "dataDir">, id: string)
     id,
     feeds.map((one) => one.id),
   );
-  const suggestion = near === undefined ? "" : `did you mean ${near}? `;
+  const run = near === undefined ? "run" : `did you mean ${near}? Run`;
   throw new CliError(
     `there is no feed ${JSON.stringify(id.slice(0, 60))}`,
-    `${suggestion}run \`inkling feeds list\` to see all feeds`,
+    `${run} \`inkling feeds list\` to see all feeds`,
     EXIT.usage,
   );
 }

@@ -390,7 +390,7 @@ function usageError(
   lines: readonly string[],
   fields: readonly Field[],
   texts: Flags,
-  hint = `\`inkling ${words} --help\` shows examples`,
+  hint = `run \`inkling ${words} --help\` to see examples`,
 ): CliError {
   const shown = lines.map((line) => {
     const plain = line
@@ -422,7 +422,7 @@ function explain(error: unknown, { noun, command }: Resource, id: unknown, refus
     return new CliError(
       `there is no ${noun} ${JSON.stringify(String(id).slice(0, 63))}`,
       error.detail === ADMIN_PROBLEMS[error.code].detail
-        ? command && `\`inkling ${command.name} list\` lists all`
+        ? command && `run \`inkling ${command.name} list\` to see all`
         : error.detail,
     );
   }
