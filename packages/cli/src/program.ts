@@ -161,7 +161,8 @@ function helpFor(program: Command, args: readonly string[], code: string): strin
     path.push(arg);
   }
   const help = `run \`${path.join(" ")} --help\` to see`;
-  if (code === "commander.unknownCommand" && command === program) return after(meantBy(args), `${help} the usage`);
+  if (code === "commander.unknownCommand" && command === program)
+    return after(meantBy(args), `${help} the usage`);
   if (code !== "commander.unknownCommand") return `${help} the usage`;
   return `available: ${command.commands.map((inner) => inner.name()).join(", ")}; ${help} more`;
 }
