@@ -51,9 +51,12 @@ async function setUp() {
     return {
       server,
       assess: async (email: string, ip = "8.8.8.8") => {
-        const [status, answer] = await post("", { event: "sign_up", ip, email });
-        expect(status).toBe(200);
-        return answer as Answer;
+        // A busy machine may need more than the 50 ms that a decision waits for the memory.
+        for (;;) {
+          const [status, answer] = await post("", { event: "sign_up", ip, email });
+          expect(status).toBe(200);
+          if (!(answer as Answer).degraded.includes("history")) return answer as Answer;
+        }
       },
       label: async (id: string, outcome: string) =>
         expect((await post(`/${id}/outcome`, { outcome }))[0]).toBe(200),
@@ -70,9 +73,8 @@ test("a mailbox labelled on one host is known on the other, in each of its threa
   const { store, host } = await setUp();
   const first = await host();
   const second = await host({ ...SHARED, workers: 2 });
-  const { id, action, degraded } = await first.assess("Jane.Doe@gmail.com");
+  const { id, action } = await first.assess("Jane.Doe@gmail.com");
   expect(action).toBe("allow");
-  expect(degraded).not.toContain("history");
   await stored(store, id);
   await second.label(id, "fraud");
   const known = {
@@ -98,9 +100,7 @@ test("a host with another key of hashes recognizes nobody whom the others saw", 
   await first.label(id, "fraud");
   const other = await host({ ...SHARED, memoryKey: "o".repeat(32) });
   expect((await first.assess("jane@acme.com")).action).toBe("deny");
-  const unknown = await other.assess("jane@acme.com");
-  expect(unknown.action).toBe("allow");
-  expect(unknown.degraded).not.toContain("history");
+  expect((await other.assess("jane@acme.com")).action).toBe("allow");
   const rotated = await host({ ...SHARED, memoryKey: `${"o".repeat(32)}|${SHARED.memoryKey}` });
   expect((await rotated.assess("jane@acme.com")).action).toBe("deny");
 });
