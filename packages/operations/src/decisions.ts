@@ -2,12 +2,14 @@
 
 import { ACTIONS, DEGRADED_DATA, OUTCOMES, REASON_CODES } from "@inkling/contract";
 import { visitorNetworkOf } from "@inkling/engine";
+import { DEFAULT_RULESET, parseRuleset, type Ruleset, RulesetError } from "@inkling/engine/assess";
 import { DECISION_PAGES, MAX_LABELLED, type RefOutcome } from "@inkling/store/decisions";
 import { decisionJson } from "@inkling/store/decisions/record";
 import { DAY_MS } from "@inkling/store/keys/day";
 import { isoTime } from "@inkling/store/text/fields";
 import { z } from "zod";
 import { calibrate } from "./calibration.ts";
+import type { OperationContext } from "./context.ts";
 import {
   count,
   id,
@@ -53,6 +55,14 @@ const decision = z
     outcome_note: z.string().nullable().meta({ description: "Why an operator chose the outcome" }),
   })
   .meta({ id: "Decision" });
+
+const explained = decision
+  .extend({
+    facts_read: z.array(text).meta({
+      description: "Names of the facts that the rules that matched, and the reasons, read",
+    }),
+  })
+  .meta({ id: "ExplainedDecision" });
 
 const counts = z.strictObject({
   stores_decisions: z
@@ -161,15 +171,15 @@ export const DECISIONS = {
       summary: "List the decisions that a rule sent to review and that have no outcome, oldest first",
       docs: "decisions with `review` and without an outcome, oldest first, and how many there are (counted up to 1,000). `limit`",
       input: { limit: pageInput(() => true).limit },
-      output: z.strictObject({ decisions: z.array(decision), waiting: count }),
+      output: z.strictObject({ decisions: z.array(explained), waiting: count }),
       command: {
         words: "decisions review",
         flags: { limit: { help: "how many decisions" } },
         examples: ["inkling decisions review --limit 10"],
       },
-      run: async ({ store }, { limit }) => {
-        const { items, waiting } = await store.decisions.queued(limit);
-        return { decisions: items.map(decisionJson), waiting };
+      run: async (context, { limit }) => {
+        const { items, waiting } = await context.store.decisions.queued(limit);
+        return { decisions: await explain(context, items.map(decisionJson)), waiting };
       },
     }),
     import_outcomes: operation({
@@ -243,10 +253,12 @@ export const DECISIONS = {
       docs: "one stored decision",
       problems,
       input: one,
-      output: decision,
+      output: explained,
       command: { words: "decisions show", examples: ["inkling decisions show asm_4Qw8ZbN2rT6yKd1M"] },
-      run: async ({ store }, { id }) =>
-        decisionJson(found(await store.decisions.find(id), "DECISION_NOT_FOUND")),
+      run: async (context, { id }) => {
+        const stored = found(await context.store.decisions.find(id), "DECISION_NOT_FOUND");
+        return (await explain(context, [decisionJson(stored)]))[0]!; // as many as it was given
+      },
     }),
     set_decision_outcome: operation({
       route: "POST decisions/{id}/outcome",
@@ -309,3 +321,34 @@ export const DECISIONS = {
     }),
   },
 } as const satisfies Resource;
+
+type DecisionJson = ReturnType<typeof decisionJson>;
+
+/** Adds the facts that the rules that matched, and the reasons, read. */
+async function explain(context: OperationContext, decisions: readonly DecisionJson[]) {
+  const rulesets = new Map<number, Ruleset>();
+  for (const { ruleset } of decisions)
+    if (!rulesets.has(ruleset)) rulesets.set(ruleset, await readRuleset(context, ruleset));
+  return decisions.map((one) => ({ ...one, facts_read: factsRead(one, rulesets.get(one.ruleset)!) }));
+}
+
+/** A ruleset that is gone, or that this version rejects, leaves the reasons, which are the same in every ruleset. */
+async function readRuleset({ store, checkSparingly }: OperationContext, number: number): Promise<Ruleset> {
+  const published = await store.rulesets.find(number);
+  if (published === undefined) return DEFAULT_RULESET;
+  return checkSparingly(() => parseRuleset(published.text)).catch((error: unknown) => {
+    if (!(error instanceof RulesetError)) throw error;
+    return DEFAULT_RULESET;
+  });
+}
+
+function factsRead({ rule, shadow, reasons }: DecisionJson, ruleset: Ruleset): string[] {
+  const names = new Set([rule, ...shadow.map((one) => one.rule)]);
+  const codes = new Set<string>(reasons.map(({ code }) => code));
+  const matched = [
+    ...[...ruleset.live, ...ruleset.shadow].filter(({ name }) => names.has(name)),
+    ...[...ruleset.reasons, ...ruleset.unweighted].filter(({ code }) => codes.has(code)),
+  ];
+  const read = new Set(matched.flatMap(({ condition }) => [...condition.reads]));
+  return ruleset.schema.fields.filter(({ index }) => read.has(index)).map(({ name }) => name);
+}

@@ -160,7 +160,7 @@ Examples:
   });
 }
 
-type Decision = Output<typeof DECISIONS.operations.get_decision>;
+type Decision = Output<typeof DECISIONS.operations.list_decisions>["decisions"][number];
 
 const rowOf = ({ at, id, event, ref, action, score, rule, reasons, shadow, outcome }: Decision) => [
   at,
