@@ -9,7 +9,7 @@ import { DATA_FOLDER } from "@inkling/data";
 import type { Page } from "playwright-core";
 import { launchBrowser } from "../harness/browser.ts";
 import { fetch } from "../harness/checked-fetch.ts";
-import { smallCity, smallDomain, smallRelease, temporaryFolder } from "../harness/release.ts";
+import { SMALL_NETWORK, smallCity, smallDomain, smallRelease, temporaryFolder } from "../harness/release.ts";
 import { until } from "../harness/until.ts";
 import { HOSTS, HOUR, NO_TRAFFIC, TOR_EXIT, TROUBLED_FEEDS, UNUSED_FEEDS } from "./answers.ts";
 import {
@@ -23,7 +23,7 @@ import {
 } from "./console-server.ts";
 
 /** All files, compressed; the rules page is 160 KB of them, and the map 52 KB. The console loads both when it needs them. */
-const ALL_FILES_BYTES = 292_000;
+const ALL_FILES_BYTES = 297_000;
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -324,6 +324,27 @@ describe("lookup", () => {
     expect(links.length).toBeGreaterThan(0);
     for (const link of links) expect(link).toMatch(/^#\/data\/[a-z0-9-]+$/);
     await page.unroute("**/admin/v1/lookup");
+  });
+
+  test("an override of exactly the network that the evidence names", async () => {
+    await go("lookup/81.2.69.142");
+    const row = page.getByRole("table", { name: "Evidence for the reputation" }).getByRole("row").last();
+    const network = await row.locator("code").innerText();
+    expect(network).toBe(SMALL_NETWORK);
+    await row.getByRole("button", { name: `Override this network: ${network}` }).click();
+    const dialog = page.getByRole("dialog", { name: `Override ${network}` });
+    expect(await dialog.getByRole("textbox", { name: "Network" }).inputValue()).toBe(network);
+    expect(await dialog.getByLabel("Flag").inputValue()).toBe("is_abuser");
+    expect(await dialog.getByLabel("Verdict").inputValue()).toBe("false");
+    await dialog.getByLabel("Reason").fill("a partner");
+    await button("Add override").click();
+    await page.getByText("No flags", { exact: true }).waitFor();
+    const own = page.getByRole("table", { name: "Your overrides" }).getByRole("row").last();
+    expect((await own.innerText()).replace(/\s+/g, " ")).toStartWith(
+      `${network} network Abuser: no a partner ada`,
+    );
+    await confirm(page, `Remove the override for ${network}`, "Remove");
+    await page.getByText("Flagged as an abuser").waitFor();
   });
 
   test("one reason for overrides of many values", async () => {

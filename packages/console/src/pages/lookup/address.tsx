@@ -9,7 +9,7 @@ import { isProblem, isUnknown } from "./answers.ts";
 import { ApiRequest, EvidenceCard, ValueProblemCard } from "./evidence.tsx";
 import { HistoryCard } from "./history.tsx";
 import { LookupLink } from "./links.tsx";
-import { OverrideButton, OverrideCard } from "./overrides.tsx";
+import { OverrideButton, OverrideCard, OverrideNetwork } from "./overrides.tsx";
 
 interface AddressResultProps {
   readonly answer: IpAnswer;
@@ -35,7 +35,11 @@ export function AddressResult({ answer, missing, reload }: AddressResultProps) {
       </div>
       <LocationCard address={address} answer={geolocation} />
       <OverrideCard overrides={overrides} reload={reload} />
-      <EvidenceCard title="Evidence for the reputation" from={reputation} />
+      <EvidenceCard
+        title="Evidence for the reputation"
+        from={reputation}
+        action={(entry) => <OverrideNetwork of={entry} onDone={reload} />}
+      />
       {!isProblem(geolocation) && <EvidenceCard title="Evidence for the location" from={geolocation} />}
       <HistoryCard value={address} />
     </div>

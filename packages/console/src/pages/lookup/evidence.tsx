@@ -48,10 +48,12 @@ function timeOf({ published_at, fetched_at }: Evidence) {
 interface EvidenceCardProps {
   readonly title?: string;
   readonly from: Reputation | EmailVerdict | Geolocation;
+  /** A button for an entry. */
+  readonly action?: (entry: Evidence) => ComponentChildren;
 }
 
 /** The feeds that list a value, and what each did to the answer. */
-export const EvidenceCard = ({ title = "Evidence", from }: EvidenceCardProps) => (
+export const EvidenceCard = ({ title = "Evidence", from, action }: EvidenceCardProps) => (
   <Card isWide title={title}>
     <Table
       caption={title}
@@ -63,6 +65,7 @@ export const EvidenceCard = ({ title = "Evidence", from }: EvidenceCardProps) =>
         ["Match", matchOf],
         ["Effect", effectOf],
         ["Data of", timeOf],
+        ...(action ? [["Action", action] as const] : []),
       ]}
       empty="No feed lists it."
     />

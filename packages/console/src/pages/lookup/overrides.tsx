@@ -1,11 +1,15 @@
-// overrides.tsx: the overrides that apply to a value that was looked up, and a button that adds one.
+// overrides.tsx: the overrides that apply to a value that was looked up, and buttons that add one.
 
-import type { Override } from "../../answers.ts";
+import { REPUTATION_FLAGS } from "@inkling/contract";
+import type { Evidence, Override } from "../../answers.ts";
 import { Badge, Card } from "../../components/basics.tsx";
 import { Action } from "../../components/operation.tsx";
 import { Table } from "../../components/table.tsx";
 import { flagName } from "../../format.ts";
 import {
+  ADDED,
+  flagOptions,
+  NEW_FIELDS,
   OVERRIDE_COLUMNS,
   overrideActions,
   PRECEDENCE,
@@ -43,10 +47,34 @@ export function OverrideButton({ value, flag, verdict, text, overrides, onDone }
         label={text ?? `${action} ${name} for ${value}`}
         question={[`${value}: ${name} ${verdict ? "yes" : "no"}`, PRECEDENCE, "Add override"]}
         fields={REASON_FIELDS}
-        message="Override added. All servers apply it within a second."
+        message={ADDED}
         done={onDone}
       />
     </span>
+  );
+}
+
+const NETWORK_FIELDS = {
+  ...NEW_FIELDS,
+  value: { label: "Network" },
+  flag: { ...NEW_FIELDS.flag, options: flagOptions(REPUTATION_FLAGS) },
+} as const;
+
+/** Opens the form for a new override with exactly the network that the evidence names. */
+export function OverrideNetwork({ of, onDone }: { of: Evidence; onDone: () => void }) {
+  const { feed, network, flags } = of;
+  if (network === undefined || feed === "override") return null;
+  return (
+    <Action
+      route="POST overrides"
+      text="Override this network"
+      label={`Override this network: ${network}`}
+      question={[`Override ${network}`, PRECEDENCE, "Add override"]}
+      initial={{ value: network, flag: flags?.[0], verdict: false }}
+      fields={NETWORK_FIELDS}
+      message={ADDED}
+      done={onDone}
+    />
   );
 }
 

@@ -1,6 +1,7 @@
-// override-columns.tsx: shows an override as a table row with its verdict, author, reason, and expiry or state, and
-// with buttons that change or remove the override.
+// override-columns.tsx: shows an override as a table row with its verdict, author, reason, and expiry or state, with
+// buttons that change or remove the override, and the texts of the form for a new one.
 
+import { REPUTATION_FLAGS } from "@inkling/contract";
 import type { Override } from "../../answers.ts";
 import { Badge, Expiry, RelativeTime } from "../../components/basics.tsx";
 import { Action } from "../../components/operation.tsx";
@@ -9,6 +10,23 @@ import { flagName } from "../../format.ts";
 
 /** The fields of the reason for an override, and what a dialog says above them. */
 export const REASON_FIELDS = { note: { label: "Reason" } } as const;
+export const flagOptions = (flags: readonly string[]) => flags.map((flag) => [flag, flagName(flag)] as const);
+const VERDICTS = [
+  ["false", "no"],
+  ["true", "yes"],
+] as const;
+/** The fields of a new override. */
+export const NEW_FIELDS = {
+  value: {
+    label: "Address, network, domain or email address",
+    note: "An email address is stored only as a hash.",
+    placeholder: "203.0.113.9, 203.0.113.0/24, example.com",
+  },
+  flag: { options: flagOptions([...REPUTATION_FLAGS, "disposable"]), note: "" },
+  verdict: { options: VERDICTS },
+  ...REASON_FIELDS,
+} as const;
+export const ADDED = "Override added. All servers apply it within a second.";
 export const PRECEDENCE = "An override takes precedence over every feed.";
 
 const VERDICT_COLUMNS: readonly Column<Override>[] = [

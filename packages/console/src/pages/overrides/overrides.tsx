@@ -1,21 +1,20 @@
 // overrides.tsx: lists, searches, adds, changes and removes active overrides, and shows the history of all overrides.
 
-import { REPUTATION_FLAGS } from "@inkling/contract";
 import { useState } from "preact/hooks";
 import { call } from "../../api.ts";
 import { Button, Card } from "../../components/basics.tsx";
 import { ResourceList } from "../../components/resource.tsx";
-import { flagName } from "../../format.ts";
 import { forgetAnswers } from "../lookup/search.ts";
 import { FilesCard } from "./files.tsx";
-import { HISTORY_COLUMNS, OVERRIDE_COLUMNS, overrideActions, REASON_FIELDS } from "./override-columns.tsx";
+import {
+  ADDED,
+  HISTORY_COLUMNS,
+  NEW_FIELDS,
+  OVERRIDE_COLUMNS,
+  overrideActions,
+} from "./override-columns.tsx";
 
 const MAX_OVERRIDES = 10_000;
-const FLAGS = [...REPUTATION_FLAGS, "disposable"].map((flag) => [flag, flagName(flag)] as const);
-const VERDICTS = [
-  ["false", "no"],
-  ["true", "yes"],
-] as const;
 
 export function OverridesPage() {
   const [changes, setChanges] = useState(0);
@@ -47,20 +46,8 @@ export function OverridesPage() {
           route: "POST overrides",
           title: "Add an override",
           action: "Add",
-          fields: {
-            value: {
-              label: "Address, network, domain or email address",
-              note: "An email address is stored only as a hash.",
-              placeholder: "203.0.113.9, 203.0.113.0/24, example.com",
-            },
-            flag: { options: FLAGS, note: "" },
-            verdict: { options: VERDICTS },
-            ...REASON_FIELDS,
-          },
-          message: ({ outcome }) =>
-            outcome === "unchanged"
-              ? "This override already exists."
-              : "Override added. All servers apply it within a second.",
+          fields: NEW_FIELDS,
+          message: ({ outcome }) => (outcome === "unchanged" ? "This override already exists." : ADDED),
         }}
       />
       <FilesCard reload={changed} />
