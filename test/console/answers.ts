@@ -303,6 +303,7 @@ const decision = (i: number, over: object = {}) => ({
     "ip.organization": "Example Hosting",
     "email.domain": "example.com",
   },
+  facts_read: ["ip.country", "ip.asn"],
   outcome: null as string | null,
   outcome_at: null as string | null,
   ...over,
@@ -337,6 +338,34 @@ export const DECISIONS = {
 };
 
 const share = (n: number, of: number) => ({ count: n, of, share: n / of, low: 0.41, high: 0.87 });
+/** Reasons and rules with few and many labels, and long names. */
+export const CALIBRATION = {
+  from: fetched_at,
+  decisions: 1_234_567,
+  fraud: 52,
+  legitimate: 40,
+  reasons: ["tor_exit", "proxy", "country_mismatch"].map((reason, i) => ({
+    reason,
+    weight: 0.35,
+    default_weight: 0.35,
+    decisions: 1_000 * i,
+    fraud: 30 * i,
+    legitimate: 10 * i,
+    precision: i === 0 ? null : share(30 * i, 40 * i),
+    suggested_weight: i === 0 ? null : 0.35 + 0.1 * (i - 1),
+  })),
+  rules: ["no-hosting-sign-ups", "card-from-elsewhere-and-a-data-centre"].map((rule, i) => ({
+    rule,
+    mode: i === 0 ? "live" : "shadow",
+    action: "deny",
+    live: i === 0 ? 1_300 : 0,
+    shadow: i === 0 ? 0 : 12,
+    fraud: 9 * i,
+    legitimate: 3 * i,
+    precision: i === 0 ? null : share(9, 12),
+  })),
+};
+
 const examples = [1, 2, 3].map((i) => ({
   id: `asm_${String(i).padStart(16, "0")}`,
   at: fetched_at,

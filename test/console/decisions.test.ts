@@ -315,6 +315,184 @@ describe("rules", () => {
   });
 });
 
+describe("what people decide", () => {
+  const REVIEWED = 12;
+  const LOGINS = 24;
+  let stored: ConsoleServer;
+  let own: ConsoleBrowser;
+  let page: Page;
+  const go = (hash: string) => own.go(page, hash);
+  const stateOf = async (filter: string) => {
+    const headers = { Authorization: `Bearer ${stored.token}` };
+    const response = await fetch(`${stored.origin}/admin/v1/decisions?limit=100&${filter}`, { headers });
+    const { decisions } = (await response.json()) as {
+      decisions: { ref: string; outcome: string | null; outcome_note: string | null }[];
+    };
+    return decisions.map(({ ref, outcome, outcome_note }) => [ref, outcome, outcome_note]).sort();
+  };
+
+  beforeAll(async () => {
+    const dataDir = temporaryFolder();
+    smallRelease(dataDir, 4, [], [], true);
+    stored = await startConsole(dataDir, { decisions: true });
+    own = new ConsoleBrowser(tabs.browser, stored);
+    const send = async (url: string, token: string, body: object) => {
+      const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+      const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+      expect(response.ok).toBe(true);
+      return (await response.json()) as { token: string };
+    };
+    const text = `
+      [[rule]]
+      name = "look-at-checkouts"
+      when = 'event == "checkout" && ip.is_proxy'
+      then = "challenge"
+      review = true
+      mode = "live"`;
+    await send(`${stored.origin}/admin/v1/rulesets`, stored.token, { text });
+    const key = { name: "x", scopes: ["assess"] };
+    const { token } = await send(`${stored.origin}/admin/v1/keys`, stored.token, key);
+    for (let i = 1; i <= REVIEWED; i++) {
+      await send(`${stored.api}/v1/assess`, token, { event: "checkout", ip: PROXY, ref: `checkout-${i}` });
+      await Bun.sleep(2); // decisions of one millisecond have no order
+    }
+    for (let i = 1; i <= LOGINS; i++)
+      await send(`${stored.api}/v1/assess`, token, { event: "login", ip: PROXY, ref: `login-${i}` });
+    await until(async () => (await stateOf("event=login")).length === LOGINS);
+    page = await own.logIn(await own.open());
+  });
+  afterAll(() => stored?.stop());
+
+  test("the review queue: ten decisions with one key each, undo, a note, and the count in the navigation", async () => {
+    const status = (text: string) => page.getByRole("status").filter({ hasText: text }).waitFor();
+    const count = (n: number) =>
+      page
+        .getByRole("listitem")
+        .filter({ hasText: "Review" })
+        .getByRole("img", { name: `${n} to look at`, exact: true })
+        .waitFor();
+    await page.getByText("12 decisions wait for review:").waitFor(); // the start page
+    await count(12);
+    await page.getByRole("link", { name: "Open the queue" }).click();
+    await status("Decision 1 of 12. 12 without an outcome.");
+    expect(await rowsIn(page, "Facts")).toEqual([
+      expect.stringMatching(/^event "checkout"/),
+      expect.stringMatching(/^ip\.is_proxy true/),
+    ]);
+    await page.getByRole("link", { name: "checkout-1", exact: true }).waitFor(); // the oldest
+    for (let i = 1; i <= 10; i++) {
+      await page.keyboard.press(i % 2 === 1 ? "f" : "l");
+      await status(`Decision ${i + 1} of 12. ${12 - i} without an outcome.`);
+    }
+    await count(2);
+    const labelled = Array.from({ length: 10 }, (_, i) => [
+      `checkout-${i + 1}`,
+      i % 2 === 0 ? "fraud" : "legitimate",
+      null,
+    ]);
+    const none = ["checkout-11", "checkout-12"].map((ref) => [ref, null, null]);
+    expect(await stateOf("event=checkout")).toEqual([...labelled, ...none].sort());
+    await page.keyboard.press("u");
+    await status("Decision 10 of 12. 3 without an outcome.");
+    await page.keyboard.press("n");
+    await page.keyboard.type("flu"); // letters that are shortcuts elsewhere
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("f");
+    await status("Decision 11 of 12. 2 without an outcome.");
+    expect(await page.getByLabel("Note (n)").inputValue()).toBe("");
+    expect(await stateOf("ref=checkout-10")).toEqual([["checkout-10", "fraud", "flu"]]);
+    await page.keyboard.press("k");
+    await page.getByRole("button", { name: "Fraud (f)", pressed: true }).waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("j");
+    await status("Decision 12 of 12. 2 without an outcome.");
+    await page.keyboard.press("l");
+    await status("This is the end of the queue. 1 without an outcome.");
+    await page.keyboard.press("j"); // loads the queue again
+    await status("Decision 1 of 1. 1 without an outcome.");
+    await page.keyboard.press("f");
+    await status("No decision waits for review.");
+    await page.keyboard.press("u"); // a decision of this queue
+    await status("Decision 1 of 1. 1 without an outcome.");
+    await page.keyboard.press("u"); // one that the queue no longer has
+    await status("Decision 1 of 2. 2 without an outcome.");
+    expect(await stateOf("event=checkout&outcome=none")).toEqual(none);
+  });
+
+  test("outcomes from a file, with a report of its lines", async () => {
+    const lines = [
+      "ref,outcome,at",
+      ...Array.from({ length: 22 }, (_, i) => `login-${i + 1},${i < 20 ? "fraud" : "legitimate"}`),
+      ...new Array(100).fill(""), // more than one request
+      "login-1,perhaps",
+      "nobody,fraud",
+      '{"ref":"login-1","outcome":"fraud"}',
+      "login-1,legitimate",
+    ];
+    await go("decisions");
+    const load = async () => {
+      const buffer = Buffer.from(lines.join("\r\n"));
+      await page
+        .getByLabel("File", { exact: true })
+        .setInputFiles({ name: "o.csv", mimeType: "text/csv", buffer });
+      await page.getByRole("button", { name: "Import", exact: true }).click();
+    };
+    await load();
+    await page.getByText("127 of 127 lines read. Labelled 22 decisions; 4 lines with a problem.").waitFor();
+    expect(await rowsIn(page, "Lines with a problem")).toEqual([
+      expect.stringMatching(/^124 wrong .*outcome/),
+      "125 unknown no stored decision has this ref",
+      "126 already labelled already labelled fraud",
+      "127 already labelled 1 of 1 kept another outcome; `replace` replaces it",
+    ]);
+    await page.getByLabel("Replace outcomes that differ").check();
+    await load();
+    await page.getByText("127 of 127 lines read. Labelled 1 decision; 25 lines with a problem.").waitFor();
+    expect(await stateOf("event=login&outcome=legitimate")).toEqual(
+      ["login-1", "login-21", "login-22"].map((ref) => [ref, "legitimate", null]),
+    );
+    await page.route("**/admin/v1/decisions/outcomes", (route) =>
+      route.fulfill({ status: 503, json: { title: "The database is unreachable" } }),
+    );
+    await load();
+    await page.getByRole("alert").filter({ hasText: "The database is unreachable" }).waitFor();
+    await page.unroute("**/admin/v1/decisions/outcomes");
+  });
+
+  test("calibration: how often reasons and rules were right, and suggested weights that are published", async () => {
+    await go("calibration");
+    const of = async (table: string, name: string) =>
+      (await rowsIn(page, table)).find((row) => row.startsWith(name));
+    // 10 of the reviewed decisions and 22 logins are labelled
+    expect(await of("Reasons", "proxy ")).toMatch(
+      /^proxy the address is a VPN or public proxy 36 25 7 78% of 32 \d+% to \d+% 0\.35 0\.35 0\.\d\d$/,
+    );
+    expect(await of("Reasons", "disposable ")).toMatch(/ 0 0 0 no outcomes 0\.90 0\.90 too few labels$/);
+    expect(await of("Rules", "look-at-checkouts")).toMatch(
+      /^look-at-checkouts challenge 12 0 6 4 60% of 10 \d+% to \d+%$/,
+    );
+    await page.getByRole("button", { name: "Apply the suggested weights" }).click();
+    const added = page.getByRole("region", { name: "Changes since ruleset 1" }).locator("ins");
+    await added.first().waitFor();
+    expect((await added.allInnerTexts()).join("")).toMatch(/\+\[weights\]\n\+proxy = 0\.\d+\n/);
+    await page.getByRole("button", { name: "Publish", exact: true }).click();
+    const dialog = page.getByRole("dialog", { name: "Publish this ruleset?" });
+    await dialog.getByText(/36 stored decisions/).waitFor();
+    await dialog.getByLabel("Note").fill("calibrated");
+    await dialog.getByRole("button", { name: "Publish the ruleset" }).click();
+    await waitForMessage(page, "Ruleset 2 is active.");
+    await page
+      .getByRole("button", { name: "Apply the suggested weights" })
+      .and(page.locator(":disabled"))
+      .waitFor();
+    const [, weight, suggested] = /(0\.\d\d) (0\.\d\d)$/.exec((await of("Reasons", "proxy "))!)!;
+    expect(weight).toBe(suggested!);
+    expect(weight).not.toBe("0.35");
+  });
+
+  test("no script failed, and no other host was requested", () => expect(own.faults).toEqual([]));
+});
+
 describe("decisions", () => {
   let stored: ConsoleServer;
   let own: ConsoleBrowser;
@@ -345,8 +523,10 @@ describe("decisions", () => {
       { event: "sign_up", ip: PROXY, email: `a@${smallDomain(4)}`, ref: "user-1" },
       { event: "login", ip: PROXY, ref: "user-2" },
       { event: "login", ip: "8.8.8.8", ref: "user-1" },
-    ])
+    ]) {
       await send(`${stored.api}/v1/assess`, token, visitor);
+      await Bun.sleep(2); // decisions of one millisecond have no order
+    }
     await until(async () => {
       await go("lookup");
       await go("decisions");
@@ -364,6 +544,16 @@ describe("decisions", () => {
     await other.getByText("decisions = true").waitFor();
   });
 
+  test("a row is one line, and the list is before the chart", async () => {
+    const heights = await row().evaluateAll((all) =>
+      (all as { offsetHeight: number }[]).map((one) => one.offsetHeight),
+    );
+    expect(Math.max(...heights)).toBeLessThan(50);
+    const top = async (name: "table" | "img") =>
+      (await page.getByRole(name, { name: /^Decisions/ }).boundingBox())!.y;
+    expect(await top("table")).toBeLessThan(await top("img"));
+  });
+
   test("by day, and filtered", async () => {
     await page
       .getByRole("img", { name: /^Decisions per day \(UTC\)\. 3 in total, with a peak of 3 at .*\.$/ })
@@ -372,7 +562,7 @@ describe("decisions", () => {
       expect.stringMatching(/allow score 0\.00 login user-1 8\.8\.8\.0\/24 none$/),
       expect.stringMatching(/allow score 0\.35 login user-2 81\.2\.69\.0\/24, GB proxy$/),
       expect.stringMatching(
-        /deny score 0\.94 sign_up user-1 disposable-4\.com 81\.2\.69\.0\/24, GB proxy, disposable$/,
+        /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d deny score 0\.94 sign_up user-1 disposable-4\.com, 81\.2\.69\.0\/24, GB proxy, disposable$/,
       ),
     ]);
     for (const [label, value, count] of [
@@ -382,13 +572,13 @@ describe("decisions", () => {
       ["Outcome", "none", 1],
       ["Time", "1", 1],
     ] as const) {
-      await page.getByLabel(label).selectOption(value);
+      await page.getByLabel(label, { exact: true }).selectOption(value);
       await until(async () => (await rows()).length === count);
     }
     await page.getByLabel("Event").fill("sign_up");
     await page.keyboard.press("Enter");
     await page.getByText("Nothing matches.").waitFor();
-    await page.getByLabel("Outcome").selectOption("");
+    await page.getByLabel("Outcome", { exact: true }).selectOption("");
     await page.getByLabel("Reason").selectOption("");
     await page.getByLabel("Action").selectOption("");
     await until(async () => (await rows()).length === 1);
@@ -404,7 +594,14 @@ describe("decisions", () => {
     await go("decisions?action=deny");
     await row().getByRole("link").first().click();
     await page.getByRole("heading", { name: "deny decided by the score (no ruleset)" }).waitFor();
-    expect((await rowsIn(page, "Facts")).join()).toContain("disposable-4.com");
+    expect(await rowsIn(page, "Facts")).toEqual([
+      expect.stringMatching(/^ip\.is_proxy true/),
+      expect.stringMatching(/^email\.disposable true/),
+    ]);
+    const others = page.getByRole("table", { name: "Other facts" });
+    expect(await others.count()).toBe(0); // folded
+    await page.getByText(/^\d+ other facts$/).click();
+    expect(await others.innerText()).toContain("disposable-4.com");
     await page.getByRole("button", { name: "Fraud" }).click();
     await page.getByRole("button", { name: "Fraud", pressed: true }).waitFor();
     await page.getByRole("button", { name: "Legitimate", pressed: false }).waitFor();
@@ -432,7 +629,8 @@ describe("decisions", () => {
     });
     await go("decisions?action=deny");
     await row().getByRole("link").first().click();
-    const facts = page.getByRole("table", { name: "Facts" });
+    await page.getByText(/^\d+ other facts$/).click();
+    const facts = page.getByRole("table", { name: "Other facts" });
     await facts.waitFor();
     const links = await facts.getByRole("link").all();
     expect(

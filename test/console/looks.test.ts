@@ -11,6 +11,7 @@ import { fetch } from "../harness/checked-fetch.ts";
 import { smallDomain, smallRelease, temporaryFolder } from "../harness/release.ts";
 import {
   ALL_FEEDS,
+  CALIBRATION,
   DECISION_COUNTS,
   DECISIONS,
   HOSTS,
@@ -208,6 +209,33 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await page.locator("tbody a").first().click();
     await page.getByRole("heading", { name: "Facts" }).waitFor();
     await look("decision");
+    await answer(page, "decisions/outcomes", {
+      labelled: 1,
+      problems: [
+        { line: 2, problem: "wrong", message: `outcome: must be one of legitimate, fraud ${"x".repeat(90)}` },
+        { line: 3, problem: "already_labelled", message: "already labelled fraud" },
+      ],
+    });
+    await go("decisions");
+    const file = { name: "o.csv", mimeType: "text/csv", buffer: Buffer.from("a,fraud\nb,c\na,fraud") };
+    await page.getByLabel("File", { exact: true }).setInputFiles(file);
+    await click("Import");
+    await page.getByText("3 of 3 lines read.").waitFor();
+    await look("decisions-imported");
+    await page.unrouteAll();
+  });
+
+  test("review, calibration", async () => {
+    await answer(page, "decisions/review**", { decisions: DECISIONS.decisions, waiting: 1_000 });
+    await go("review");
+    await page.getByText("Decision 1 of 1,000.").waitFor();
+    await look("review");
+    await answer(page, "decisions/calibration", CALIBRATION);
+    await answer(page, "rulesets/suggested", { current: 0, weights: [{}], text: "[weights]\nproxy = 0.4\n" });
+    await go("calibration");
+    await click("Apply the suggested weights");
+    await page.getByText("+proxy = 0.4").waitFor();
+    await look("calibration");
     await page.unrouteAll();
   });
 
@@ -383,6 +411,8 @@ describe("without data", () => {
     ["assess", "assess", "Nothing is stored, logged or counted."],
     ["rules", "rules", "No ruleset yet, so the score decides."],
     ["decisions", "decisions", "This server does not store decisions"],
+    ["review", "review", "No decision waits for review."],
+    ["calibration", "calibration", "The newest ruleset has no rules."],
     ["data", "data", "No release yet"],
     ["keys", "keys", "No keys yet"],
     ["traffic", "traffic", "No data yet. The first minute since the start has not passed."],

@@ -44,7 +44,11 @@ export type RulesetCheck = Api["POST rulesets/check"]["output"];
 /** The facts that callers may send in `facts` under this ruleset, by name. */
 export type DeclaredFacts = RulesetCheck["facts"];
 export type AssessedVisitor = Api["POST assess"]["output"];
-export type Decision = Api["GET decisions/{id}"]["output"];
+export type Decision = Api["GET decisions"]["output"]["decisions"][number];
+export type ExplainedDecision = Api["GET decisions/{id}"]["output"];
+export type Queue = Api["GET decisions/review"]["output"];
+export type Calibration = Api["GET decisions/calibration"]["output"];
+export type OutcomeProblem = Api["POST decisions/outcomes"]["output"]["problems"][number];
 export type DecisionCounts = Api["GET decisions/counts"]["output"];
 export type Replayed = Api["POST rulesets/replay"]["output"];
 export type Webhook = Api["GET webhooks/{id}"]["output"];

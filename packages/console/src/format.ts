@@ -56,9 +56,11 @@ export function formatRelative(iso: string): string {
   return n === 0 ? "just now" : relative.format(n, unit);
 }
 
+/** Formats a time as "2026-01-31 23:59:59", in UTC. */
+export const formatTime = (iso: string) => new Date(iso).toISOString().slice(0, 19).replace("T", " ");
+
 /** Formats a time as "2026-01-31 23:59:59 UTC". */
-export const formatExact = (iso: string) =>
-  `${new Date(iso).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+export const formatExact = (iso: string) => `${formatTime(iso)} UTC`;
 
 /** Formats seconds as "2.5 ms" or "0.004 ms". */
 export const formatMilliseconds = (seconds: number | null) =>

@@ -109,7 +109,7 @@ export function Frame({ logOut }: { logOut: () => void }) {
 
 /** How many objects need attention. Shows nothing if there is none. */
 function Count({ of: concerns }: { of: readonly Concern[] }) {
-  const count = sum(concerns, ({ links }) => links.length);
+  const count = sum(concerns, (concern) => concern.count ?? concern.links.length);
   if (count === 0) return null;
   const kind = concerns.some((concern) => concern.kind === "bad") ? "bad" : "warn";
   return (
@@ -178,10 +178,13 @@ const focusHeading = (main: Main) => main.current?.querySelector("h1")?.focus({ 
 /** What receives text, so that letters are not shortcuts there. */
 const TEXTS = "input, textarea, select, [contenteditable]";
 
-/** The key `/` focuses the search field; `j` and `k` focus the next and the previous row of a list. */
+/**
+ * A key clicks the button, or focuses the field, that has it as `aria-keyshortcuts`. On pages without such buttons, `j`
+ * and `k` focus the next and the previous row of a list.
+ */
 function useKeys(main: Main): void {
   useWindowEvent("keydown", (event) => {
-    const { key, ctrlKey, metaKey, altKey } = event as KeyboardEvent;
+    const { key, ctrlKey, metaKey, altKey, repeat } = event as KeyboardEvent;
     const [target] = event.composedPath();
     const isText = target instanceof Element && target.closest(TEXTS)?.matches(":not([type=checkbox])");
     if (
@@ -193,9 +196,12 @@ function useKeys(main: Main): void {
       document.querySelector("dialog[open]")
     )
       return;
-    if (key === "/") {
-      document.getElementById("search")?.focus();
-      event.preventDefault(); // the field would receive the slash
+    const control = document.querySelector<HTMLElement>(`[aria-keyshortcuts="${CSS.escape(key)}"]`);
+    if (control) {
+      event.preventDefault(); // a field would receive the letter
+      if (control instanceof HTMLInputElement) control.focus();
+      else if (!repeat) control.click();
+      return;
     }
     if (key !== "j" && key !== "k") return;
     const rows = [...(main.current?.querySelectorAll("tbody tr:has(a, button)") ?? [])];

@@ -21,6 +21,8 @@ import { TrafficPage } from "./pages/traffic.tsx";
 const AssessPage = lazyPage(async () => (await import("./pages/assess/assess.tsx")).AssessPage);
 const RulesPage = lazyPage(async () => (await import("./pages/rules/rules.tsx")).RulesPage);
 const DecisionsPage = lazyPage(async () => (await import("./pages/decisions/decisions.tsx")).DecisionsPage);
+const ReviewPage = lazyPage(async () => (await import("./pages/decisions/review.tsx")).ReviewPage);
+const CalibrationPage = lazyPage(async () => (await import("./pages/calibration.tsx")).CalibrationPage);
 const WebhooksPage = lazyPage(async () => (await import("./pages/webhooks.tsx")).WebhooksPage);
 
 const ROLES = ADMIN_ROLES.map((role) => [role, `${role}: ${ADMIN_ROLE_TEXTS[role]}`] as const);
@@ -174,8 +176,16 @@ export const PAGES: readonly PageRow[] = [
     title: "Decisions",
     group: "Investigate",
     content:
-      "find [stored decisions](decisions.md#stored-decisions), read their reasons and label their outcomes ([details](#decisions))",
+      "find [stored decisions](decisions.md#stored-decisions), read their reasons, label their outcomes, and import outcomes from a file ([details](#decisions))",
     Page: DecisionsPage,
+  },
+  {
+    id: "review",
+    title: "Review",
+    group: "Investigate",
+    content:
+      "label the decisions that a rule sent to [review](decisions.md#review), oldest first, by keyboard ([details](#review))",
+    Page: ReviewPage,
   },
   {
     id: "assess",
@@ -190,6 +200,14 @@ export const PAGES: readonly PageRow[] = [
     group: "Rules",
     content: "write, check, try and publish [rulesets](rulesets.md) ([details](#rules))",
     Page: RulesPage,
+  },
+  {
+    id: "calibration",
+    title: "Calibration",
+    group: "Rules",
+    content:
+      "how often each reason and rule was right, and the weights that [outcomes suggest](rulesets.md#calibration), to publish ([details](#calibration))",
+    Page: CalibrationPage,
   },
   {
     id: "overrides",

@@ -1,9 +1,10 @@
 // status.tsx: reads the server's state, and finds what needs a person's attention, with links to where it is fixed.
 
 import { type ComponentChildren, createContext } from "preact";
-import type { DataOverview, Feed, Host, Webhook } from "./answers.ts";
+import type { DataOverview, Feed, Host, Queue, Webhook } from "./answers.ts";
 import { call, isAbort } from "./api.ts";
 import { RelativeTime } from "./components/basics.tsx";
+import { formatCount } from "./format.ts";
 import { type Loading, messageOf } from "./hooks.ts";
 
 /** Keys and admin tokens that expire within this number of days need attention. */
@@ -18,6 +19,8 @@ export interface Concern {
   readonly kind: "bad" | "warn";
   readonly text: ComponentChildren;
   readonly links: readonly Link[];
+  /** How many objects it is about, if not each has its link. */
+  readonly count?: number;
 }
 
 export async function loadStatus(signal: AbortSignal) {
@@ -45,6 +48,7 @@ export async function loadStatus(signal: AbortSignal) {
         ),
       ),
     ),
+    concerns("review", call("GET decisions/review", { limit: 1 }, signal).then(reviewConcerns)),
     concerns(
       "keys",
       call("GET keys", { expires_in_days: SOON_DAYS }, signal).then(({ keys }) =>
@@ -166,6 +170,19 @@ export function releaseConcerns(overview: DataOverview): Concern[] {
     row ? [{ page: "data", kind: row[0], text: row[1], links: [["Open Data", "#/data"] as const] }] : [],
   );
 }
+
+const reviewConcerns = ({ waiting: count }: Queue): Concern[] =>
+  count === 0
+    ? []
+    : [
+        {
+          page: "review",
+          kind: "warn",
+          text: `${formatCount(count)} ${count === 1 ? "decision waits" : "decisions wait"} for review:`,
+          links: [["Open the queue", "#/review"]],
+          count,
+        },
+      ];
 
 const hostConcerns = (hosts: readonly Host[]) =>
   hosts.flatMap(({ name, state, reasons, warnings }): Concern[] => {

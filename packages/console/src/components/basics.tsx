@@ -93,24 +93,30 @@ export interface ButtonProps {
   /** "quiet" or "danger"; "" for the main button. */
   readonly class?: "quiet" | "danger" | "";
   readonly isBusy?: boolean;
+  /** The key that clicks the button (frame.tsx). */
+  readonly shortcut?: string | undefined;
+  /** Whether it is the chosen one of several buttons. */
+  readonly isPressed?: boolean;
   /** Why the button cannot be used now. */
   readonly refusal?: string | undefined;
   readonly onClick: () => void;
 }
 
 export const Button = (props: ButtonProps) => {
-  const { text, label, class: kind = "quiet", isBusy = false, refusal, onClick } = props;
+  const { text, label, class: kind = "quiet", isBusy = false, shortcut, isPressed, refusal, onClick } = props;
   return (
     <button
       type="button"
       class={kind}
       aria-label={label}
       aria-busy={isBusy}
+      aria-pressed={isPressed}
+      aria-keyshortcuts={shortcut}
       disabled={refusal !== undefined}
       title={refusal}
       onClick={onClick}
     >
-      {text}
+      {shortcut ? `${text} (${shortcut})` : text}
     </button>
   );
 };

@@ -36,6 +36,8 @@ interface RowsProps<R extends Route, Row> {
   /** Buttons for a row. */
   readonly actions?: (row: Row, reload: () => void) => ComponentChildren;
   readonly bulk?: BulkAction<Row>;
+  /** True if each row is one line. */
+  readonly isOneLine?: boolean;
   /** Minimum number of rows to read before there is a button for more. */
   readonly first?: number;
   /** Milliseconds between two loads. */
@@ -172,6 +174,7 @@ function Rows<R extends Route, Row>(props: LoadedRowsProps<R, Row>) {
               rows={shown}
               rowKey={rowKey}
               columns={columnsOf(props)}
+              isOneLine={props.isOneLine}
               before={bulk && all.length > 1 ? selecting : undefined}
               empty={query !== "" || all.length > 0 ? "Nothing matches." : empty}
             />

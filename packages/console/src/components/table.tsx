@@ -5,11 +5,14 @@ import { useState } from "preact/hooks";
 import { formatCount } from "../format.ts";
 import { Button, Card } from "./basics.tsx";
 
-/** A column: its name, its cell in a row, whether it holds numbers, and what its rows can be sorted by. */
+/**
+ * A column: its name, its cell in a row, whether it holds numbers or has a fixed width (console.css), and what its rows
+ * can be sorted by.
+ */
 export type Column<T> = readonly [
   name: string,
   cell: (row: T) => ComponentChildren,
-  kind?: "number" | undefined,
+  kind?: "number" | "time" | "small" | "medium" | "large" | undefined,
   sortBy?: (row: T) => string | number,
 ];
 
@@ -24,6 +27,8 @@ interface TableProps<T> {
   readonly empty: string;
   /** Number of rows to show until the user asks for all. */
   readonly first?: number;
+  /** True if each row is one line, and columns have a fixed width. What does not fit is cut off. */
+  readonly isOneLine?: boolean | undefined;
 }
 
 interface Order {
@@ -39,6 +44,7 @@ export function Table<T>({
   rowKey,
   empty,
   first = Number.POSITIVE_INFINITY,
+  isOneLine = false,
 }: TableProps<T>) {
   const [areAllShown, setAllShown] = useState(false);
   const [order, setOrder] = useState<Order>();
@@ -56,7 +62,7 @@ export function Table<T>({
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region needs keyboard focus (axe) */}
       <section class="scroll" tabIndex={0} aria-label={caption}>
-        <table aria-label={caption}>
+        <table class={isOneLine ? "lines" : ""} aria-label={caption}>
           <thead class={isSortable ? "sortable" : ""}>
             <tr>
               {columns.map(([name, , kind, sortable]) => {
@@ -122,6 +128,9 @@ export const TableCard = <T,>(props: TableProps<T>) => (
     <Table {...props} />
   </Card>
 );
+
+/** A cell's text in a row of one line, with the whole text as its title. */
+export const OneLine = ({ text }: { text: string | null }) => text && <span title={text}>{text}</span>;
 
 /** A cell's content, with a smaller line below it if there is one. */
 export const TwoLines = ({ below, children }: { below: ComponentChildren; children: ComponentChildren }) => (

@@ -27,35 +27,44 @@ export const ActionBadge = ({ action }: { action: Action }) => <Badge kind={KIND
 
 const isReason = (code: string): code is ReasonCode => Object.hasOwn(REASON_ROWS, code);
 /** Newer servers may send reasons and facts for which this page has no text. */
-const meaningOf = (code: string) => (isReason(code) ? REASON_ROWS[code].meaning : "");
+export const meaningOf = (code: string) => (isReason(code) ? REASON_ROWS[code].meaning : "");
 const isFact = (name: string): name is FactName => Object.hasOwn(FACT_ROWS, name);
 const factMeaning = (name: string) => (isFact(name) ? FACT_ROWS[name].meaning : "sent by the caller");
 
+interface FactTableProps {
+  readonly facts: Facts;
+  /** Names of the facts to show first. The others are then folded. */
+  readonly read?: readonly string[];
+}
+
 /** Facts with their values, both written as in a ruleset's conditions. */
-export function FactTable({ facts }: { facts: Facts }) {
-  const rows = Object.entries(facts);
-  const table = (
+export function FactTable({ facts, read }: FactTableProps) {
+  const names = Object.keys(facts);
+  const first = names.filter((name) => read?.includes(name));
+  const others = names.filter((name) => !first.includes(name));
+  const table = (caption: string, shown: readonly string[], empty: string) => (
     <Table
-      caption="Facts"
-      rows={rows}
-      rowKey={([name]) => name}
+      caption={caption}
+      rows={shown}
+      rowKey={(name) => name}
       columns={[
-        ["Fact", ([name]) => <code>{name}</code>],
-        ["Value", ([name]) => valueCell(name, facts)],
-        ["Meaning", ([name]) => <Marked text={factMeaning(name)} />],
+        ["Fact", (name) => <code>{name}</code>],
+        ["Value", (name) => valueCell(name, facts)],
+        ["Meaning", (name) => <Marked text={factMeaning(name)} />],
       ]}
-      empty="Nothing is known about this visitor."
+      empty={empty}
     />
   );
   return (
     <Card title="Facts">
-      {isPhone() && rows.length > 0 ? (
+      {read && table("Facts", first, "No rule or reason that applied read a known fact.")}
+      {(read || isPhone()) && others.length > 0 ? (
         <details>
-          <summary>{`${rows.length} facts that rules can read`}</summary>
-          {table}
+          <summary>{`${others.length} ${read ? "other facts" : "facts that rules can read"}`}</summary>
+          {table(read ? "Other facts" : "Facts", others, "")}
         </details>
       ) : (
-        table
+        !read && table("Facts", others, "Nothing is known about this visitor.")
       )}
     </Card>
   );

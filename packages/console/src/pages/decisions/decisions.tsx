@@ -4,17 +4,17 @@
 import { OUTCOMES, type Outcome } from "@inkling/contract";
 import { useState } from "preact/hooks";
 import type { Decision } from "../../answers.ts";
-import { call } from "../../api.ts";
-import { Badge, RelativeTime } from "../../components/basics.tsx";
+import { Badge } from "../../components/basics.tsx";
 import type { BulkAction } from "../../components/bulk.tsx";
 import { ResourceList } from "../../components/resource.tsx";
-import { TwoLines } from "../../components/table.tsx";
-import { formatCount } from "../../format.ts";
+import { type Column, OneLine } from "../../components/table.tsx";
+import { formatCount, formatTime } from "../../format.ts";
 import type { PageProps } from "../../hooks.ts";
 import { ActionBadge } from "../assess/decision.tsx";
 import { DecisionsByDay } from "./by-day.tsx";
-import { DecisionDetail, OUTCOME_TEXTS, OutcomeBadge } from "./decision.tsx";
+import { DecisionDetail, OUTCOME_TEXTS, OutcomeBadge, setOutcome } from "./decision.tsx";
 import { DeleteDecisions } from "./delete.tsx";
+import { ImportOutcomes } from "./outcomes.tsx";
 
 export const DecisionsPage = ({ rest }: PageProps) =>
   rest === "" || rest.startsWith("?") ? <Overview rest={rest} /> : <DecisionDetail key={rest} id={rest} />;
@@ -42,23 +42,11 @@ function Overview({ rest }: { rest: string }) {
           },
         ]}
         bulk={LABEL}
-        columns={[
-          [
-            "When",
-            ({ id, at }) => (
-              <a href={`#/decisions/${id}`}>
-                <RelativeTime iso={at} />
-              </a>
-            ),
-          ],
-          ["Action", actionOf],
-          ["Event", ({ event, ref }) => <TwoLines below={ref}>{event}</TwoLines>],
-          ["Visitor", visitorOf],
-          ["Reasons", ({ reasons }) => reasons.map(({ code }) => code).join(", ") || "none"],
-          ["Outcome", ({ outcome }) => <OutcomeBadge outcome={outcome} />],
-        ]}
+        isOneLine
+        columns={COLUMNS}
       />
       <DecisionsByDay changes={changes} />
+      <ImportOutcomes onImported={changed} />
       <DeleteDecisions onDeleted={changed} />
     </>
   );
@@ -73,20 +61,38 @@ const LABEL: BulkAction<Decision> = {
     return `How the visitors turned out.${replaced > 0 ? note : ""}`;
   },
   choices: OUTCOMES.map((outcome) => [outcome, OUTCOME_TEXTS[outcome]] as const),
-  run: ({ id }, outcome) => call("POST decisions/{id}/outcome", { id, outcome: outcome as Outcome }), // one of the choices
+  run: ({ id }, outcome) => setOutcome(id, outcome as Outcome), // one of the choices
   link: (id) => `#/decisions/${id}`,
 };
 
-const actionOf = ({ action, review, rule, score }: Decision) => (
-  <TwoLines below={rule === null ? `score ${score.toFixed(2)}` : `rule ${rule}`}>
-    <ActionBadge action={action} />
-    {review && <Badge kind="warn">review</Badge>}
-  </TwoLines>
-);
+const COLUMNS: readonly Column<Decision>[] = [
+  [
+    "Time (UTC)",
+    ({ id, at }) => (
+      <a href={`#/decisions/${id}`}>
+        <time dateTime={at}>{formatTime(at)}</time>
+      </a>
+    ),
+    "time",
+  ],
+  ["Action", ({ action }) => <ActionBadge action={action} />, "small"],
+  [
+    "Decided by",
+    ({ rule, score }) => <OneLine text={rule === null ? `score ${score.toFixed(2)}` : `rule ${rule}`} />,
+    "medium",
+  ],
+  ["Event", ({ event }) => <OneLine text={event} />, "small"],
+  ["Ref", ({ ref }) => <OneLine text={ref} />, "small"],
+  ["Visitor", (decision) => <OneLine text={visitorOf(decision)} />, "large"],
+  ["Reasons", ({ reasons }) => <OneLine text={reasons.map(({ code }) => code).join(", ") || "none"} />],
+  [
+    "Outcome",
+    ({ outcome, review }) =>
+      outcome === null && review ? <Badge kind="warn">review</Badge> : <OutcomeBadge outcome={outcome} />,
+    "small",
+  ],
+];
 
-/** The stored parts of the visitor's IP address and email address. */
-function visitorOf({ facts }: Decision) {
-  const [domain, ...network] = [facts["email.domain"], facts["ip.network"], facts["ip.country"]];
-  const below = network.filter(Boolean).join(", ");
-  return domain ? <TwoLines below={below}>{String(domain)}</TwoLines> : below;
-}
+/** The stored parts of the visitor's email address and IP address. */
+const visitorOf = ({ facts }: Decision) =>
+  [facts["email.domain"], facts["ip.network"], facts["ip.country"]].filter(Boolean).join(", ");

@@ -10,6 +10,7 @@ import { Loaded } from "../../components/loaded.tsx";
 import { formatAges, formatCount } from "../../format.ts";
 import { messageOf, notify, type PageProps, useLoad } from "../../hooks.ts";
 import { SessionContext } from "../../session.ts";
+import { readText } from "../../text-file.ts";
 import { AddressResult } from "./address.tsx";
 import { lacksData, readsData } from "./answers.ts";
 import { EmailResult } from "./email.tsx";
@@ -61,7 +62,7 @@ export function LookupPage({ rest }: PageProps) {
     const [file] = input.files ?? [];
     if (file === undefined) return;
     try {
-      const found = findValues(await readText(file));
+      const found = findValues(await readText(file.slice(0, 4 * MAX_TEXT)));
       open({ text: found.values.join("\n"), found, source: file.name });
     } catch (error) {
       notify(messageOf(error), "bad");
@@ -102,14 +103,6 @@ export function LookupPage({ rest }: PageProps) {
       </div>
     </>
   );
-}
-
-/** Reads UTF-8, or UTF-16 if the first bytes announce it, because spreadsheets write UTF-16. */
-async function readText(file: File): Promise<string> {
-  const bytes = new Uint8Array(await file.slice(0, 4 * MAX_TEXT).arrayBuffer());
-  const [a, b] = bytes;
-  const isUtf16 = (a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff);
-  return new TextDecoder(isUtf16 ? (a === 0xff ? "utf-16le" : "utf-16be") : "utf-8").decode(bytes);
 }
 
 /** How many values of each kind were found. Shows nothing if the text was a single value. */

@@ -5,8 +5,8 @@ import type { Imported } from "../../answers.ts";
 import { ApiError, call, UserError } from "../../api.ts";
 import { Button, Card } from "../../components/basics.tsx";
 import { Field, Form } from "../../components/form.tsx";
-import { download } from "../../download.ts";
 import { messageOf, notify, useAction } from "../../hooks.ts";
+import { download } from "../../text-file.ts";
 
 /** A parsed override file. Only the server validates it. */
 type OverrideFile = Api["POST overrides/import"]["input"];

@@ -10,7 +10,7 @@ import { type Draft, unixText } from "./draft.ts";
 import { Effect } from "./effect.tsx";
 
 interface PublishProps {
-  readonly draft: Draft;
+  readonly draft: Pick<Draft, "text" | "base" | "isChanged" | "publishedAs">;
   readonly newest: Ruleset | undefined;
   /** Reloads the rulesets. */
   readonly reload: () => void;

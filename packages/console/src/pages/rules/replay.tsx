@@ -117,7 +117,7 @@ const changesOf = ({ changes, mode }: Rule) => (
 );
 
 /** A share with its 95% confidence interval. */
-const shareOf = (share: Share) =>
+export const shareOf = (share: Share) =>
   share ? (
     <TwoLines below={`${formatPercent(share.low)} to ${formatPercent(share.high)}`}>
       {`${formatPercent(share.share)} of ${formatCount(share.of)}`}

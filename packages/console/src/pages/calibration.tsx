@@ -1,0 +1,143 @@
+// calibration.tsx: shows how often each reason and rule was right over the last 90 days, and publishes the weights that
+// outcomes suggest in the same way as any other ruleset.
+
+import { useState } from "preact/hooks";
+import type { Calibration } from "../answers.ts";
+import { call } from "../api.ts";
+import { Badge, Button, Card, Marked } from "../components/basics.tsx";
+import { Loaded } from "../components/loaded.tsx";
+import { type Column, TableCard, TwoLines } from "../components/table.tsx";
+import { formatCount } from "../format.ts";
+import { useLoad } from "../hooks.ts";
+import { ActionBadge, meaningOf } from "./assess/decision.tsx";
+import { unixText } from "./rules/draft.ts";
+import { Publish } from "./rules/publish.tsx";
+import { shareOf } from "./rules/replay.tsx";
+
+type Reason = Calibration["reasons"][number];
+type Rule = Calibration["rules"][number];
+
+export function CalibrationPage() {
+  const loading = useLoad((signal) => call("GET decisions/calibration", {}, signal), []);
+  const [isAsked, setAsked] = useState(false);
+  const published = () => {
+    setAsked(false);
+    loading.reload();
+  };
+  return (
+    <Loaded from={loading}>
+      {({ decisions, fraud, legitimate, reasons, rules }) => (
+        <>
+          <Card title="The last 90 days">
+            <p>{`${formatCount(decisions)} decisions: ${formatCount(fraud)} labelled fraud, ${formatCount(legitimate)} labelled legitimate.`}</p>
+            <p class="faint">
+              A reason has a suggested weight from 20 labelled decisions on. Label legitimate visitors too:
+              otherwise, every reason seems to be right.
+            </p>
+            <p>
+              <Button
+                text="Apply the suggested weights"
+                class=""
+                refusal={reasons.some(isOff) ? undefined : "No suggested weight differs."}
+                onClick={() => setAsked(true)}
+              />
+            </p>
+          </Card>
+          <div aria-live="polite">{isAsked && <Apply onPublished={published} />}</div>
+          <TableCard
+            caption="Reasons"
+            rows={reasons}
+            rowKey={({ reason }) => reason}
+            columns={REASON_COLUMNS}
+            empty="No reason applied."
+          />
+          <TableCard
+            caption="Rules"
+            rows={rules}
+            rowKey={({ rule }) => rule}
+            columns={RULE_COLUMNS}
+            empty="The newest ruleset has no rules."
+          />
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+const isOff = ({ weight, suggested_weight: suggested }: Reason) => suggested !== null && suggested !== weight;
+
+const LABELS = [
+  ["Fraud", ({ fraud }: Reason | Rule) => formatCount(fraud), "number", ({ fraud }: Reason | Rule) => fraud],
+  [
+    "Legitimate",
+    ({ legitimate }: Reason | Rule) => formatCount(legitimate),
+    "number",
+    ({ legitimate }: Reason | Rule) => legitimate,
+  ],
+  [
+    "Right",
+    ({ precision }: Reason | Rule) => shareOf(precision),
+    undefined,
+    ({ precision }: Reason | Rule) => precision?.share ?? -1,
+  ],
+] as const satisfies readonly Column<Reason | Rule>[];
+
+const REASON_COLUMNS: readonly Column<Reason>[] = [
+  [
+    "Reason",
+    ({ reason }) => (
+      <TwoLines below={<Marked text={meaningOf(reason)} />}>
+        <code>{reason}</code>
+      </TwoLines>
+    ),
+    undefined,
+    ({ reason }) => reason,
+  ],
+  ["Fired", ({ decisions }) => formatCount(decisions), "number", ({ decisions }) => decisions],
+  ...LABELS,
+  ["Default weight", ({ default_weight }) => default_weight.toFixed(2), "number"],
+  ["Weight", ({ weight }) => weight.toFixed(2), "number"],
+  [
+    "Suggested",
+    (row) => {
+      if (row.suggested_weight === null) return <span class="faint">too few labels</span>;
+      const text = row.suggested_weight.toFixed(2);
+      return isOff(row) ? <strong>{text}</strong> : text;
+    },
+    "number",
+  ],
+];
+
+const RULE_COLUMNS: readonly Column<Rule>[] = [
+  [
+    "Rule",
+    ({ rule, mode, action }) => (
+      <>
+        <code>{rule}</code> <ActionBadge action={action} />
+        {mode === "shadow" && <Badge kind="faint">shadow</Badge>}
+      </>
+    ),
+    undefined,
+    ({ rule }) => rule,
+  ],
+  ["Fired live", ({ live }) => formatCount(live), "number", ({ live }) => live],
+  ["Fired in shadow", ({ shadow }) => formatCount(shadow), "number", ({ shadow }) => shadow],
+  ...LABELS,
+];
+
+/** The newest ruleset with the suggested weights, to publish. A draft in the editor remains as it is. */
+function Apply({ onPublished }: { onPublished: () => void }) {
+  const loading = useLoad(async (signal) => {
+    const { current, text, weights } = await call("GET rulesets/suggested", {}, signal);
+    const newest =
+      current === 0 ? undefined : await call("GET rulesets/{id}", { id: String(current) }, signal);
+    return { newest, draft: { text: unixText(text), base: current, isChanged: weights.length > 0 } };
+  }, []);
+  return (
+    <Loaded from={loading} waiting="Calculating weights …">
+      {({ newest, draft }) => (
+        <Publish newest={newest} draft={{ ...draft, publishedAs: onPublished }} reload={loading.reload} />
+      )}
+    </Loaded>
+  );
+}

@@ -1,0 +1,120 @@
+// outcomes.tsx: labels decisions by the lines of a file, such as a payment provider's list of chargebacks, and shows the
+// lines that labelled nothing, or not everything.
+
+import { useState } from "preact/hooks";
+import type { OutcomeProblem } from "../../answers.ts";
+import { call, UserError } from "../../api.ts";
+import { Badge, Card, type Kind } from "../../components/basics.tsx";
+import { Field, Form } from "../../components/form.tsx";
+import { Table } from "../../components/table.tsx";
+import { formatBytes, formatCount } from "../../format.ts";
+import { messageOf } from "../../hooks.ts";
+import { readText } from "../../text-file.ts";
+
+const MAX_BYTES = 50_000_000;
+/** Lines in one request, and characters that are sent of one: the body remains below 1 MiB, however it is escaped. */
+const CHUNK = 100;
+const MAX_LINE = 1_500;
+/** Maximum lines to list. The others are counted. */
+const MAX_LISTED = 1_000;
+
+interface Report {
+  /** Number of lines that the server has read. */
+  readonly read: number;
+  readonly lines: number;
+  readonly labelled: number;
+  readonly problems: number;
+  readonly listed: readonly OutcomeProblem[];
+}
+
+/** @param onReport called after each request with the report so far */
+async function importOutcomes(file: File, replace: boolean, onReport: (report: Report) => void) {
+  if (file.size > MAX_BYTES)
+    throw new UserError(
+      `The file is larger than ${formatBytes(MAX_BYTES)}. Use the command inkling decisions import-outcomes.`,
+    );
+  const lines = (await readText(file)).trimEnd().split(/\r?\n/);
+  let report: Report = { read: 0, lines: lines.length, labelled: 0, problems: 0, listed: [] };
+  for (let start = 0; start < lines.length; start += CHUNK) {
+    const some = lines.slice(start, start + CHUNK).map((line) => line.slice(0, MAX_LINE));
+    const { labelled, problems } = await call("POST decisions/outcomes", { lines: some, replace });
+    const listed = [...report.listed, ...problems.map((one) => ({ ...one, line: one.line + start }))];
+    report = {
+      ...report,
+      read: start + some.length,
+      labelled: report.labelled + labelled,
+      problems: report.problems + problems.length,
+      listed: listed.slice(0, MAX_LISTED),
+    };
+    onReport(report);
+  }
+}
+
+/** @param onImported called when decisions may have got outcomes */
+export function ImportOutcomes({ onImported }: { onImported: () => void }) {
+  const [report, setReport] = useState<Report>();
+  const submit = async (values: FormData, form: HTMLFormElement) => {
+    let last: Report | undefined;
+    setReport(undefined);
+    try {
+      await importOutcomes(values.get("file") as File, values.has("replace"), (next) => {
+        last = next;
+        setReport(next);
+      });
+      form.reset();
+    } catch (error) {
+      if (last === undefined) throw error;
+      const text = messageOf(error).replace(/\.$/, "");
+      throw new UserError(
+        `${text}. The lines after line ${formatCount(last.read)} were not read. You can import the whole file again.`,
+      );
+    } finally {
+      onImported();
+    }
+  };
+  return (
+    <Card title="Import outcomes">
+      <Form needs="analyst" action="Import" submit={submit}>
+        <Field
+          label="File"
+          note="A CSV file with the columns `ref,outcome,at`, or one JSON object with these fields per line. The outcome is `fraud` or `legitimate`, and the time may be missing. Good lines apply even if others are wrong."
+        >
+          <input type="file" name="file" accept=".csv,.txt,.ndjson,.jsonl,text/*" required />
+        </Field>
+        <label class="inline">
+          <input type="checkbox" name="replace" /> Replace outcomes that differ
+        </label>
+      </Form>
+      {report && <ImportReport of={report} />}
+    </Card>
+  );
+}
+
+const PROBLEMS: Readonly<Record<OutcomeProblem["problem"], Kind>> = {
+  wrong: "bad",
+  unknown: "warn",
+  already_labelled: "faint",
+};
+
+const ImportReport = ({ of: { read, lines, labelled, problems, listed } }: { of: Report }) => (
+  <>
+    <p role="status">
+      {`${formatCount(read)} of ${formatCount(lines)} lines read. Labelled ${formatCount(labelled)} ${labelled === 1 ? "decision" : "decisions"}; ${formatCount(problems)} ${problems === 1 ? "line" : "lines"} with a problem.`}
+    </p>
+    <Table
+      caption="Lines with a problem"
+      rows={listed}
+      rowKey={({ line }) => line}
+      columns={[
+        ["Line", ({ line }) => formatCount(line)],
+        ["Problem", ({ problem }) => <Badge kind={PROBLEMS[problem]}>{problem.replace("_", " ")}</Badge>],
+        ["Reason", ({ message }) => message],
+      ]}
+      empty="No line has a problem."
+      first={20}
+    />
+    {problems > listed.length && (
+      <p class="faint">{`The first ${formatCount(listed.length)} of ${formatCount(problems)}.`}</p>
+    )}
+  </>
+);
