@@ -549,6 +549,12 @@ describe("decisions", () => {
       (all as { offsetHeight: number }[]).map((one) => one.offsetHeight),
     );
     expect(Math.max(...heights)).toBeLessThan(50);
+    const cut = await row().evaluateAll((all) =>
+      (all as { cells: { scrollWidth: number; clientWidth: number }[] }[]).map(
+        ({ cells: [time] }) => time!.scrollWidth - time!.clientWidth,
+      ),
+    );
+    expect(cut).toEqual([0, 0, 0]); // the whole time
     const top = async (name: "table" | "img") =>
       (await page.getByRole(name, { name: /^Decisions/ }).boundingBox())!.y;
     expect(await top("table")).toBeLessThan(await top("img"));
