@@ -29,7 +29,7 @@ export const DATA_FOLDER = {
   firstKeys: "first-keys.txt",
   /** The keys and admin tokens that this host refuses, whatever the database says. Backups contain this file. */
   revoked: "revoked",
-  /** The key of the hashes by which a host remembers visitors, unless a setting has it. Backups do not contain it. */
+  /** The key for hashing what a host remembers about visitors, unless a setting has it. Backups do not contain it. */
   memoryKey: "memory-key",
   /** Data about the last build that is not part of its release. */
   lastBuild: "last-build.json",

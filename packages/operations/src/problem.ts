@@ -59,7 +59,7 @@ export function found<T>(value: T | undefined, code: AdminProblemCode): T {
   return value;
 }
 
-/** Checks a new key or token, or a change of one. @throws AdminProblem that lists the mistakes */
+/** Runs `check` for a new or changed key or token. @throws AdminProblem that lists the mistakes */
 export function checked<T>(check: () => T): T {
   try {
     return check();

@@ -27,7 +27,9 @@ const fields = {
   allow_private: z.boolean().meta({ description: "True if the address may be private" }),
   author: text,
   created_at: time,
-  old_secret_until: time.nullable().meta({ description: "Until this time, the old secret also signs" }),
+  old_secret_until: time
+    .nullable()
+    .meta({ description: "Until this time, messages are also signed with the old secret" }),
   disabled_at: time.nullable().meta({ description: "When the receiver returned 410" }),
 };
 const secret = text.meta({ description: "Signs deliveries; shown only once" });
@@ -162,12 +164,12 @@ export const WEBHOOKS = {
     }),
     rotate_webhook: operation({
       route: "POST webhooks/{id}/rotate",
-      summary: "Give a webhook a new secret; the old secret also signs messages for a while",
-      docs: "rotates the secret and returns the new one. The old secret also signs for `overlap_seconds` (default 86,400; at most 30 days)",
+      summary: "Give a webhook a new secret; messages are also signed with the old secret for a while",
+      docs: "rotates the secret and returns the new one. Messages are also signed with the old secret for `overlap_seconds` (default 86,400; at most 30 days)",
       isIdempotent: true,
       audits: ["webhook-rotated"],
       problems,
-      input: { ...one, ...overlap("How long the old secret also signs") },
+      input: { ...one, ...overlap("How long messages are also signed with the old secret") },
       output: issued,
       command: { words: "webhooks rotate", examples: [`inkling webhooks rotate ${EXAMPLE} --overlap 7d`] },
       run: async ({ store, now, by }, { id, overlap_seconds }) => {

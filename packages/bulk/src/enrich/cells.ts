@@ -140,9 +140,8 @@ export function choose<Key>(
   const countOf = (key: Key) => counts.get(key)!;
   const most = fullest(likely, countOf);
   const telling = named.filter((key) => most !== undefined && countOf(key) >= NAMED_SHARE * countOf(most));
-  const mostTelling = fullest(telling, countOf);
-  const chosen =
-    mostTelling === undefined ? most : telling.find((key) => 2 * countOf(key) >= countOf(mostTelling));
+  const clearest = fullest(telling, countOf);
+  const chosen = clearest === undefined ? most : telling.find((key) => 2 * countOf(key) >= countOf(clearest));
   return {
     chosen: chosen ?? lastResort,
     others: likely.filter((key) => key !== chosen && 2 * countOf(key) > rows),

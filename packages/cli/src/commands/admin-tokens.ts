@@ -50,7 +50,7 @@ function addRotate(group: Command, context: Context): void {
 only its hash. Named tokens remain valid until \`inkling admin-tokens revoke\` revokes them.
 
 Examples:
-  inkling admin-tokens create trial --role read    to try the admin API: a named token, which replaces no other`,
+  inkling admin-tokens create trial --role read    a token for trying the admin API; other tokens stay valid`,
     );
   addAction(command, context, ["dataDir"], async ({ settings }) => {
     warnOfNewDatabase(settings, context.terminal);

@@ -201,7 +201,7 @@ function decisionText(answer: DecisionAnswer, changes: readonly Alternative[], s
       ? [table(reasonRows, [1])]
       : [
           degraded.length > 0
-            ? "  no reason to doubt the visitor in the data that is there"
+            ? "  no reason to doubt the visitor in the available data"
             : "  no reason to doubt the visitor",
         ]),
     ...shadow.map(({ rule: name, action: wanted }) => `  rule ${name} in shadow: ${wanted}`),

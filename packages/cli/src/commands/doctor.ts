@@ -3,7 +3,7 @@
 import { SETTING_NAMES } from "@inkling/contract";
 import type { Command } from "commander";
 import { type Context, printResult, settingsFor, withSettings } from "../runtime/command.ts";
-import { type Check, type Checkup, DATA_CHECKS, type Finding, problem } from "../runtime/doctor-checks.ts";
+import { type Check, type CheckInput, DATA_CHECKS, type Finding, problem } from "../runtime/doctor-checks.ts";
 import { DATABASE_CHECKS } from "../runtime/doctor-database.ts";
 import { EXIT, SettingsError } from "../terminal/errors.ts";
 import type { Style } from "../terminal/terminal.ts";
@@ -56,7 +56,7 @@ Examples:
 
 /** Checks the settings first, because every other check needs them. */
 async function examine(context: Context, flags: Record<string, unknown>): Promise<Named[]> {
-  let checkup: Checkup;
+  let checkup: CheckInput;
   try {
     const { settings, origins } = settingsFor(context, flags, SETTING_NAMES);
     const isFolderNamed = origins.dataDir !== "default";

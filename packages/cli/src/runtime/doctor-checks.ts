@@ -38,7 +38,7 @@ import { failedHint, followsChannel, heldFeeds, mayFindNewer } from "./build.ts"
 import { whyReadOnly } from "./data-folder.ts";
 import { allFeeds } from "./feeds.ts";
 
-export interface Checkup {
+export interface CheckInput {
   readonly settings: Settings;
   /** Did the user specify the data folder, so that it should exist? */
   readonly isFolderNamed?: boolean;
@@ -52,7 +52,7 @@ export interface Finding {
   readonly fix?: string;
 }
 
-export type Check = (checkup: Checkup) => Finding | Promise<Finding>;
+export type Check = (checkup: CheckInput) => Finding | Promise<Finding>;
 
 export type Row = readonly [name: string, check: Check];
 
@@ -104,7 +104,7 @@ function packages(): Finding {
   return why === undefined ? ok("match package-lock.json") : problem(why, `run \`npm install\` in ${root}`);
 }
 
-function clock({ settings, now }: Checkup): Finding {
+function clock({ settings, now }: CheckInput): Finding {
   const built = current(settings)?.manifest.created_at;
   const least = Math.max(WRITTEN, built === undefined ? 0 : Date.parse(built) - CLOCK_SLACK_MS);
   if (now.getTime() >= least) return ok(now.toISOString());
@@ -145,7 +145,7 @@ export async function isInkling(host: string, port: number): Promise<boolean> {
   return false;
 }
 
-function dataFolder({ settings, isFolderNamed }: Checkup): Finding {
+function dataFolder({ settings, isFolderNamed }: CheckInput): Finding {
   const { dataDir } = settings;
   const denied = findDenied(dataDir);
   if (denied !== undefined) return problem(denied.message, denied.hint!);
@@ -219,7 +219,7 @@ function servedReadOnly(settings: Settings): Finding {
   );
 }
 
-function channel({ settings }: Checkup): Finding {
+function channel({ settings }: CheckInput): Finding {
   if (settings.channel === undefined) return ok("none set: releases are built here");
   const report = readChannelReport(settings.dataDir);
   // Only a server that follows the channel writes a report. With the key, the host may publish and follow.
@@ -248,7 +248,7 @@ function findRunning(settings: Settings, now: Date): string | undefined {
   return `${what} is running (process ${lock.pid}, started ${started})`;
 }
 
-async function releaseOpens({ settings, now }: Checkup): Promise<Finding> {
+async function releaseOpens({ settings, now }: CheckInput): Promise<Finding> {
   const found = current(settings);
   const running = findRunning(settings, now);
   const denied = found === undefined ? findDenied(settings.dataDir) : undefined;
@@ -291,7 +291,7 @@ async function noRelease(settings: Settings): Promise<Finding> {
 }
 
 /** Reports the most important trouble with the data. `inkling data status` shows all of them, and each feed. */
-function data({ settings, now }: Checkup): Finding {
+function data({ settings, now }: CheckInput): Finding {
   const isFollower = followsChannel(settings);
   const ago = (at: string) => formatAgo(Math.max(0, now.getTime() - Date.parse(at)));
   const { failed } = readFeedsReport(settings.dataDir) ?? {};

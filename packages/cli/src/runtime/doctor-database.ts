@@ -10,7 +10,7 @@ import { processEnvironment } from "../config/environment.ts";
 import { databaseFile } from "../config/settings.ts";
 import { formatBytes } from "../terminal/terminal.ts";
 import {
-  type Checkup,
+  type CheckInput,
   type Finding,
   freeBytes,
   isInkling,
@@ -30,7 +30,7 @@ const OWN_HOST = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 export const DATABASE_CHECKS: readonly Row[] = [["database", database]];
 
-async function database({ settings, now }: Checkup): Promise<Finding> {
+async function database({ settings, now }: CheckInput): Promise<Finding> {
   // Opening a missing database would create the file.
   const file = databaseFile(settings);
   const lost = lostDatabase(settings);

@@ -79,7 +79,7 @@ export class GeoSource extends PlaceDatabase implements PlaceSource {
   }
 
   /**
-   * Decodes everything once.
+   * Opens the database and decodes each record once, to find the records and check them.
    * @param files one file, or an IPv4 file and an IPv6 file
    * @throws MmdbError like {@link MmdbRecords.open}
    */

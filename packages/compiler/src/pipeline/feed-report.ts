@@ -92,7 +92,8 @@ function dueNext({ feed, options }: Load, attempts: Attempts | undefined): Date 
 }
 
 /**
- * @param isCurrent whether the source was not due; the report then has the source from which the kept copy once came
+ * @param isCurrent true if the source was not due and no error is pending; the report then shows where the kept copy
+ *   originally came from
  */
 function describeUsed(feed: Feed, { copy, read, age }: Used, isCurrent: boolean) {
   const about = {

@@ -149,10 +149,10 @@ function wordsOf(names: readonly string[]): () => number {
   return () => createHash("sha256").update(digest).update(`${count++}`).digest().readUInt32LE();
 }
 
-/** Returns the least number of slots for these names. */
+/** Returns the smallest number of slots for these names. */
 const slotsFor = (rows: readonly Named[]): number => Math.max(1, Math.ceil(rows.length / MAX_FULL));
 
-/** Returns the least power of two that is not below `least`. */
+/** Returns the smallest power of two that is not below `least`. */
 const powerOfTwo = (least: number): number => 2 ** Math.ceil(Math.log2(least));
 
 /** @param count number of slots for the first sets of keys */

@@ -173,7 +173,7 @@ function Summary({ of: webhook, reload, onTested }: SummaryProps) {
           question={["Rotate the secret?", "The webhook gets a new secret.", "Rotate"]}
           fields={{
             overlap_seconds: {
-              label: "The old secret also signs",
+              label: "The old secret keeps signing for",
               note: "Time to replace the secret in the receiver.",
               options: OVERLAPS,
             },

@@ -3,7 +3,7 @@
 
 import { once } from "node:events";
 
-interface RepeatedCheckOptions {
+interface PollerOptions {
   /** The check, which must never reject. */
   readonly check: () => Promise<void>;
   /** Milliseconds from the end of one check to the start of the next. */
@@ -11,12 +11,12 @@ interface RepeatedCheckOptions {
 }
 
 export class Poller {
-  private readonly options: RepeatedCheckOptions;
+  private readonly options: PollerOptions;
   private running: Promise<void> | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private isStopped = false;
 
-  constructor(options: RepeatedCheckOptions) {
+  constructor(options: PollerOptions) {
     this.options = options;
   }
 

@@ -60,13 +60,13 @@ export function isAsSent(segments: Readonly<Record<string, string>>, path: strin
 export const hasEncodedSeparator = (path: string): boolean =>
   path.includes("%") && ENCODED_SEPARATOR.test(path);
 
-const NOT_PLAIN = /[^\x21-\x24\x26-\x7e]|#/; // "%", and all characters that must not occur in a URI
+const NOT_PLAIN = /[^\x21-\x24\x26-\x7e]|#/; // "%", "#", and everything outside printable ASCII
 const NOT_URI = /[^\x21-\x7e]|#/;
 
 /**
  * Decodes one path segment strictly.
- * @returns undefined if the segment has an invalid escape, bytes that are not UTF-8, NUL, or characters that a URI must
- *   percent-encode
+ * @returns undefined if the segment has an invalid escape, bytes that are not UTF-8, NUL, `#`, or characters outside
+ *   printable ASCII
  */
 export function decodeSegment(segment: string): string | undefined {
   return segment.includes("%00") ? undefined : decodeText(segment);

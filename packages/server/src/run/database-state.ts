@@ -22,7 +22,7 @@ type Watched = Pick<
   "store" | "keyring" | "keyLoader" | "overrides" | "rulesets" | "usage" | "serving"
 >;
 
-/** Checks once a second what the services know about the database, and hands it to the threads that answer. */
+/** Once a second, derives warnings and readiness from the state of the services, and hands them to the threads that answer. */
 export class DatabaseState {
   private readonly services: Watched;
   private readonly maxUnstoredSeconds: number;

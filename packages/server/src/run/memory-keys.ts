@@ -1,4 +1,4 @@
-// memory-keys.ts: reads the keys of the hashes by which the server remembers visitors.
+// memory-keys.ts: reads the keys for hashing what the server remembers about visitors.
 //
 // Without the setting, a host creates a key in its data folder. During a rotation, the setting and the file have two keys,
 // the new one first.

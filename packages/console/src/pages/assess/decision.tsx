@@ -177,7 +177,7 @@ function Reasons({ of: { action, reasons, degraded }, alternatives }: ReasonsPro
       columns={alternatives.length > 0 ? [...columns, ["Without it", without]] : columns}
       empty={
         degraded.length > 0
-          ? "No reason to doubt this visitor in the data that is there."
+          ? "No reason to doubt this visitor in the available data."
           : "No reason to doubt this visitor."
       }
     />

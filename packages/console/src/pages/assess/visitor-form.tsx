@@ -67,7 +67,7 @@ export function AssessVisitor({ title, given, declared, text }: AssessVisitorPro
       <div aria-live="polite">
         {isVisitor(query) && (
           <>
-            {asked.text !== text && <p class="faint">The draft has changed since then.</p>}
+            {asked.text !== text && <p class="faint">This result is from an earlier draft.</p>}
             <Result asked={asked} declared={declared} />
           </>
         )}

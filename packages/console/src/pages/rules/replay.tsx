@@ -21,7 +21,7 @@ export function ReplayCard({ text }: { text: string }) {
       <p class="faint">How the draft would have changed the decisions of the last 30 days.</p>
       <p class="actions">
         <Button text="Replay the draft" onClick={() => setAsked({ text })} />
-        {asked && asked.text !== text && <span class="faint">The draft has changed since then.</span>}
+        {asked && asked.text !== text && <span class="faint">This result is from an earlier draft.</span>}
       </p>
       <div aria-live="polite">{asked && <Report asked={asked} />}</div>
     </Card>
@@ -98,7 +98,7 @@ function Changed({ report }: { report: Replayed }) {
           ["Precision", ({ precision }) => shareOf(precision)],
           ["Recall", ({ recall }) => shareOf(recall)],
         ]}
-        empty="No reason applies."
+        empty="No reasons matched."
       />
     </>
   );
