@@ -2,7 +2,7 @@
 //
 //   npx bun test/record-rows.ts                     software on the other side, for docs/compatibility.md
 //   npx bun test/record-rows.ts compatibility PATH  only tests whose path contains PATH
-//   npm run test:faults                             faults, for docs/troubleshooting.md
+//   npm run test:faults                             faults, for docs/faults.md
 //
 // Rows are in test/compatibility.json and test/faults.json. A row remains if its test did not run, for example because
 // this machine lacks the software. If a test fails, nothing is written.

@@ -92,6 +92,7 @@ export const MENU: readonly Section[] = [
       ["Audit trail", "/audit", "docs/audit.md"],
       ["Admin API", "/admin-api", "docs/admin-api.md"],
       ["Data folder", "/data-folder", "docs/data-folder.md"],
+      ["What survives a fault", "/faults", "docs/faults.md"],
     ],
   },
   {

@@ -1,5 +1,5 @@
 // recorded-tables.ts: generates the tables whose rows tests have recorded (test/record-rows.ts): software on the other
-// side in docs/compatibility.md, and faults in docs/troubleshooting.md.
+// side in docs/compatibility.md, and faults in docs/faults.md.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ export function recordedTables(): GeneratedSection[] {
       content: markdownTable(["software", "version", "what was tried", "test"], software),
     },
     {
-      path: "docs/troubleshooting.md",
+      path: "docs/faults.md",
       section: "faults",
       content: markdownTable(["fault", "served meanwhile", "what remained", "test"], faults),
     },

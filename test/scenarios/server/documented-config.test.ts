@@ -359,8 +359,8 @@ describe("the service of systemd", () => {
 
   test.each([
     ["the backup fails", 1, 0, ["backup"]],
-    ["the installation fails", 0, 1, ["backup", "git", "npm"]],
-    ["a feed was unreachable", 0, 0, ["backup", "git", "npm", "update", "systemctl restart inkling"]],
+    ["the installation fails", 0, 1, ["backup", "git pull", "npm"]],
+    ["a feed was unreachable", 0, 0, ["backup", "git pull", "npm", "update", "systemctl restart inkling"]],
   ])("the documented upgrade, if %s", (_name, backup, npm, wanted) => {
     const steps = commandsAfter("Upgrade the program", "docs/backup.md");
     const bin = temporaryFolder();
@@ -375,12 +375,13 @@ describe("the service of systemd", () => {
 *) echo update >>${log}; exit 3 ;;
 esac`,
     );
-    program("git", `echo git >>${log}`);
+    program("git", `echo "git $*" >>${log}`);
     program("npm", `echo npm >>${log}; exit ${npm}`);
     program("systemctl", `echo "systemctl $*" >>${log}`);
     const here = steps.replaceAll(/(?<=^ *cd )\S+/gm, bin);
     Bun.spawnSync(["bash", "-c", here], { env: { PATH: `${bin}:${process.env.PATH}` } });
-    expect(readFileSync(log, "utf8").trim().split("\n")).toEqual(wanted);
+    const version = "git -C /opt/inkling rev-parse HEAD"; // what a downgrade needs
+    expect(readFileSync(log, "utf8").trim().split("\n")).toEqual([version, ...wanted]);
     // The command refuses to overwrite a file, so each upgrade needs a name of its own.
     expect(readFileSync(`${log}.backup`, "utf8")).toMatch(
       /\/before-upgrade-20\d\d-\d\d-\d\dT\d{4}\.backup\n$/,

@@ -339,7 +339,7 @@ const BAD: readonly Case[] = [
   },
 ];
 
-/** In the table of docs/troubleshooting.md. docs/feed-checks.md has all cases. */
+/** In the table of docs/faults.md. docs/feed-checks.md has all cases. */
 const DRILLED = ["a slow drip", "a gzip bomb", "a 1 GB line", "no answer at all"];
 
 describe("a publisher that misbehaves", () => {

@@ -41,14 +41,14 @@ describe("log", () => {
     expect(rest).toBe("");
   });
 
-  test("a refused request has its code, and docs/monitoring.md lists every field of a line", () => {
+  test("a refused request has its code, and docs/log-events.md lists every field of a line", () => {
     const { log, lines } = setUp("access");
     log.access({ ...ACCESS, status: 401, code: "KEY_INVALID", values: 3, traceId: "t1" });
     log.flush();
     const line: Record<string, unknown> = JSON.parse(lines[0]!);
     expect(line).toMatchObject({ status: 401, code: "KEY_INVALID", values: 3 });
-    const page = readFileSync(join(import.meta.dir, "../../../../docs/monitoring.md"), "utf8");
-    const [, table = ""] = page.split("### Access lines");
+    const page = readFileSync(join(import.meta.dir, "../../../../docs/log-events.md"), "utf8");
+    const [, table = ""] = page.split("## Access lines");
     expect([...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name)).toEqual(Object.keys(line));
   });
 
