@@ -1,20 +1,24 @@
-// Tests the recipes in docs/exports.md, and two commands of docs/enrich.md, unchanged, with a small release. PostgreSQL
-// is real. For nftables, journald and ClickHouse, the test records the commands.
+// Tests the recipes in docs/exports.md, and two commands of docs/enrich.md, unchanged, with a small release. PostgreSQL,
+// nginx and DuckDB are real. For nftables, journald and ClickHouse, the test records the commands.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { DuckDBInstance } from "@duckdb/node-api";
 import { Postgres } from "../../harness/postgres.ts";
 import { withPrograms } from "../../harness/programs.ts";
 import { run } from "../../harness/published-packages.ts";
 import { tried } from "../../harness/recorded-rows.ts";
 import { smallRelease, temporaryFolder } from "../../harness/release.ts";
+import { until } from "../../harness/until.ts";
 
 const ROOT = resolve(import.meta.dir, "../../..");
 const PAGE = readFileSync(join(ROOT, "docs/exports.md"), "utf8");
 const ENRICH = readFileSync(join(ROOT, "docs/enrich.md"), "utf8");
 /** In small release 1, the first address is a proxy in GB, and the second is on no list. */
 const [PROXY, OTHER] = ["81.2.69.1", "8.8.8.8"];
+
+const GEOIP2 = "/usr/lib/nginx/modules/ngx_http_geoip2_module.so";
 
 const folder = temporaryFolder();
 const programs = temporaryFolder();
@@ -58,6 +62,20 @@ test("a log", async () => {
   const [first] = readFileSync(join(folder, "access-enriched.log"), "utf8").split("\n");
   expect(first).toContain("country_iso_code=GB");
   expect(first).toContain("is_proxy=true");
+
+  const [, command, copy] = /## From a log[\s\S]*?^```sh\n([\s\S]*?)^```$[\s\S]*?^```sql\n(.*)\n```$/m.exec(
+    ENRICH,
+  )!;
+  await shell(command!);
+  const connection = await (await DuckDBInstance.create(":memory:")).connect();
+  const run = (query: string) =>
+    connection.runAndReadAll(query.replace(/requests\.\w+/g, (name) => join(folder, name)));
+  await run(copy!);
+  const rows = await run("SELECT ip, time, status, country_iso_code, is_proxy FROM 'requests.parquet'");
+  expect(rows.getRows().map(([ip, time, ...rest]) => [ip, String(time), ...rest.map(String)])).toEqual([
+    [PROXY, "22/Nov/2026:10:00:00", "200", "GB", "true"],
+    [OTHER, "22/Nov/2026:10:00:00", "200", "null", "false"],
+  ]);
 });
 
 test("after each release: an export for each name in `current`", async () => {
@@ -118,8 +136,51 @@ test("ClickHouse: the file that is run begins with a query of what it makes", as
   const files = temporaryFolder();
   await shell(blocks("ClickHouse")[0]!.replaceAll("/var/lib/clickhouse/user_files", files));
   const sql = readFileSync(calls()[0]!.split(" ").at(-1)!, "utf8");
+  const [documented] = /dictGet.* AS country/.exec(blocks("ClickHouse")[1]!)!;
+  expect(sql).toContain(documented);
   const [, dictionary, column] = /^-- .*dictGet\('(\w+)', '(\w+)'/m.exec(sql) ?? [];
   expect(sql).toMatch(new RegExp(`DICTIONARY ${dictionary}\\n[^;]*\\n    ${column} `));
+});
+
+withPrograms("nginx: flags and countries", ["nginx"], existsSync(GEOIP2), async () => {
+  const etc = temporaryFolder();
+  const [socket, application] = [join(etc, "nginx.sock"), join(etc, "application.sock")];
+  const tor = temporaryFolder();
+  smallRelease(tor, 2); // its network is a Tor exit in GB
+  const [exports, http] = blocks("nginx").map((text) => text.replaceAll("/etc/nginx", etc));
+  await shell(exports!.replaceAll("--out", `--data-dir "${tor}" --out`));
+  const config = http!
+    .replace("listen 80", `listen unix:${socket}`)
+    .replace("http://127.0.0.1:3000", `http://unix:${application}`);
+  writeFileSync(
+    join(etc, "nginx.conf"),
+    `load_module ${GEOIP2}; user root; daemon off; worker_processes 1; pid ${etc}/pid; events {}
+    http { access_log off; set_real_ip_from unix:; real_ip_header X-Visitor; ${config} }`,
+  );
+  const nginx = ["nginx", "-e", join(etc, "error.log"), "-p", etc, "-c", join(etc, "nginx.conf")];
+  await run([...nginx, "-t"], etc);
+  const upstream = Bun.serve({
+    unix: application,
+    fetch: ({ headers }) => new Response(headers.get("Inkling-Country")),
+  });
+  const running = Bun.spawn(nginx, { stdio: ["ignore", "ignore", "ignore"] });
+  try {
+    await until(async () => existsSync(socket));
+    const visit = async (ip: string) => {
+      const response = await globalThis.fetch("http://shop/", { unix: socket, headers: { "X-Visitor": ip } });
+      return response.ok ? await response.text() : response.status;
+    };
+    expect([await visit(PROXY), await visit(OTHER)]).toEqual([403, ""]);
+    // Without a flag, the application gets the country.
+    await shell(exports!); // of release 1, whose network is no Tor exit
+    running.kill("SIGHUP");
+    await until(async () => (await visit(PROXY)) === "GB");
+    tried(import.meta.path, "nginx", ["nginx", "-v"], "flags and countries from exports, as in exports.md");
+  } finally {
+    running.kill();
+    await running.exited;
+    await upstream.stop();
+  }
 });
 
 let postgres: Postgres | undefined;
@@ -139,5 +200,9 @@ INSERT INTO visits VALUES (1, '${PROXY}'), (2, '${OTHER}'), (3, '2001:db8::1');\
     shell(`psql --no-psqlrc -v ON_ERROR_STOP=1 -qAt "${postgres!.url()}" -f ${file} | sort`);
   for (const file of ["recipe.sql", "again.sql"])
     expect(await psql(file)).toBe(`1|${PROXY}|t\n2|${OTHER}|\n3|2001:db8::1|\n`);
+  const [, countries] = PAGE.match(/inkling export csv .*?(?=`)/g)!;
+  await shell(countries!);
+  writeFileSync(join(folder, "countries.sql"), blocks("PostgreSQL")[1]!);
+  expect(await psql("countries.sql")).toBe(`1|${PROXY}|GB\n2|${OTHER}|\n3|2001:db8::1|\n`);
   tried(import.meta.path, "PostgreSQL", postgres.version, "a join with the CSV export, as in exports.md");
 });

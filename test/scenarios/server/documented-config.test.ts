@@ -71,7 +71,13 @@ test("every configuration is run here", () => {
     blocksOf(language)
       .map(({ path }) => path)
       .sort();
-  expect(pages("nginx")).toEqual(["docs/one-host.md", "docs/proxies.md", "packages/client/MIDDLEWARE.md"]);
+  const exports = "docs/exports.md"; // run by cookbook.test.ts
+  expect(pages("nginx")).toEqual([
+    exports,
+    "docs/one-host.md",
+    "docs/proxies.md",
+    "packages/client/MIDDLEWARE.md",
+  ]);
   expect(pages("caddyfile")).toEqual(["docs/one-host.md", "docs/proxies.md"]);
   for (const language of ["haproxy", "lua"]) expect(pages(language)).toEqual(["docs/proxies.md"]);
   expect(pages("systemd")).toEqual([]);
