@@ -106,7 +106,7 @@ mode = "shadow"
 review = true
 `;
   expect(await readRuleset(page)).toContain(rule);
-  await checked("0 live rules, 6 in shadow; 4 of 4 examples pass");
+  await checked("0 live rules, 6 in shadow; 5 of 5 examples pass");
 
   await page.getByRole("button", { name: "Replay the draft" }).click();
   const row = page

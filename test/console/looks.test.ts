@@ -159,7 +159,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await answer(page, "decisions/calibration**", RULE_HITS);
     await go("rules");
     const live = STARTER_RULESET.replace('mode = "shadow"', 'mode = "live"');
-    await page.getByText("4 of 4 examples pass").waitFor();
+    await page.getByText("5 of 5 examples pass").waitFor();
     await look("rules");
     if (device === "desk") {
       await click("Publish");
@@ -169,7 +169,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     }
     await page.getByRole("table", { name: "History" }).waitFor();
     await writeRuleset(page, live);
-    await page.getByText("3 of 4 examples pass").waitFor();
+    await page.getByText("4 of 5 examples pass").waitFor();
     await click("Show changes in ruleset 1");
     await page.getByRole("region", { name: "Changes in ruleset 1" }).waitFor();
     await look("rules-changed");

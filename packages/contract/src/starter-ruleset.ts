@@ -21,10 +21,10 @@ deny = 0.85
 [facts]                    # what you send in \`facts\`, with its type: text, number, boolean or list
 # plan = "text"
 
-# Sign-ups from a data centre, except those of people behind a privacy relay.
+# Sign-ups from a data centre, except those of people behind a privacy relay or a corporate gateway, such as Zscaler's.
 [[rule]]
 name = "no-hosting-sign-ups"
-when = 'event == "sign_up" && ip.kind == "hosting" && !("relay" in ip.services)'
+when = 'event == "sign_up" && ip.kind == "hosting" && !("relay" in ip.services) && !("gateway" in ip.services)'
 then = "deny"
 mode = "shadow"
 
@@ -81,5 +81,10 @@ rules = ["no-hosting-sign-ups"]
 [[example]]
 name = "a sign-up through a privacy relay"
 given = { event = "sign_up", ip.kind = "hosting", ip.services = ["relay"] }
+action = "allow"
+
+[[example]]
+name = "a sign-up through a corporate gateway"
+given = { event = "sign_up", ip.kind = "hosting", ip.services = ["gateway"] }
 action = "allow"
 `;

@@ -93,8 +93,8 @@ class Gate:
       function from the request to the visitor's address. `loopback` is the address to use for requests from this
       machine, for development.
     - `event`: what the visitor does. `email`: the name of the body's field with the email address; None if the body
-      has none. `more`: a function from the request to `ref`, `expected_country`, `previous` and `facts`; it may check a
-      CAPTCHA's token first.
+      has none. `more`: a function from the request to `account`, `ref`, `expected_country`, `previous` and
+      `facts`.
     - `message`: what a denied visitor reads. `on_denied` and `on_challenge` get the decision, `on_invalid` an
       `InvalidEmail`, each followed by the request where a view gets one. What they return is the response.
       `on_challenge` and `on_invalid` may return "admit", and the view runs. Without `on_challenge`, challenged visitors

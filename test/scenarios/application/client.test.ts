@@ -229,10 +229,13 @@ describe.each(RUNTIMES.filter(([, [program]]) => program !== ""))("on %s", (name
     expect(results.paced).toEqual(new Array(500).fill("ok")));
 
   if (isTypeScript) {
-    test("the README's unit test passes", async () => {
-      const example = blocks.find((text) => text.includes("@inkling/client/testing"));
-      writeFileSync(join(project, "unit.mjs"), example!);
-      await run([command[0], "unit.mjs"], project);
+    test("the README's unit tests pass", async () => {
+      const examples = blocks.filter((text) => text.includes("@inkling/client/testing"));
+      expect(examples).toHaveLength(2);
+      for (const example of examples) {
+        writeFileSync(join(project, "unit.mjs"), example);
+        await run([command[0], "unit.mjs"], project);
+      }
     });
   }
 

@@ -38,6 +38,11 @@ if (withFrameworks === undefined)
 else
   test("protect() in FastAPI, Django and Flask", async () => {
     await run([withFrameworks, "-B", "test/test_protect.py"], PYTHON);
+    const examples = [...README.matchAll(/^```python\n([\s\S]*?)^```$/gm)].map(([, code]) => code!);
+    const hooks = examples.find((code) => code.includes("gate = protect("))!;
+    const route = examples.find((code) => code.includes("def test_sign_up"))!;
+    for (const code of [hooks.replace("ink_live_…", "ink_test_fake_0"), `${route}\n\ntest_sign_up()\n`])
+      await run(["env", `PYTHONPATH=${PYTHON}`, withFrameworks, "-B", "-c", code], PYTHON);
   });
 
 test("has complete types, by pyright", async () => {

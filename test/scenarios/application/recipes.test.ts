@@ -9,7 +9,7 @@ import { fetch } from "../../harness/checked-fetch.ts";
 import { freePort } from "../../harness/ports.ts";
 import { installClient, run } from "../../harness/published-packages.ts";
 import { tried } from "../../harness/recorded-rows.ts";
-import { SMALL_NETWORK, smallRelease, temporaryFolder } from "../../harness/release.ts";
+import { SMALL_NETWORK, smallDomain, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { type SmallServer, startServerOn } from "../../harness/server.ts";
 
 const ROOT = resolve(import.meta.dir, "../../..");
@@ -186,8 +186,11 @@ describe.each(Object.entries({ ...RECIPES, "Express 4": EXPRESS_4 }))("%s", (nam
 describe("the CAPTCHA", () => {
   const [, module] = blockOf("Challenge with a CAPTCHA");
   const change = (code: string) => {
-    const changed = code.replace("{ trustProxy: 1 }", "{ trustProxy: 1, ...captcha }");
-    expect(changed).not.toBe(code);
+    expect(code).toContain("{ trustProxy: 1 }");
+    expect(code).toContain('decision.action === "allow"');
+    const changed = code
+      .replace("{ trustProxy: 1 }", "{ trustProxy: 1, ...captcha }")
+      .replace('decision.action === "allow"', "decision.action");
     return `${module.replace(/https:\/\/challenges\S+(?=")/, siteverify.url.href)}\n${changed}`;
   };
   let url: string;
@@ -202,12 +205,20 @@ describe("the CAPTCHA", () => {
   };
   const asked = [403, { captcha: "the site key" }];
   const created = [201, { account: "created" }];
+  const DENIED = expect.stringContaining("We cannot accept this request.");
   const token = (text: unknown) => ({ "cf-turnstile-response": text });
 
   test("is asked of a challenged visitor, and lets in who has solved it", async () => {
     expect(await signUp({}, "8.8.8.8")).toEqual(created);
     expect(await signUp({})).toEqual(asked);
     expect(await signUp(token("solved-1"))).toEqual(created);
+  });
+  test("never admits a visitor whom Inkling denies, or who needs none", async () => {
+    const email = `jane@${smallDomain(1)}`;
+    for (const more of [{ email }, { email, ...token("solved-2") }])
+      for (const from of [PROXY, "8.8.8.8"])
+        expect(await signUp(more, from)).toEqual([403, expect.objectContaining({ error: DENIED })]);
+    expect(tokens).toContain("solved-2"); // nobody asked about it
   });
   test("a token counts once, and no other text counts", async () => {
     expect(await signUp(token("solved-2"))).toEqual(created);

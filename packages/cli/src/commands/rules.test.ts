@@ -38,7 +38,7 @@ describe("a ruleset", () => {
     });
     const checked = await inkling("rules", "check", "rules.toml");
     expect(checked).toMatchObject({ code: 0, err: "" });
-    expect(checked.out).toEndWith("No mistakes; 0 live rules, 5 in shadow; 4 of 4 examples pass.\n");
+    expect(checked.out).toEndWith("No mistakes; 0 live rules, 5 in shadow; 5 of 5 examples pass.\n");
     const published = await inkling("rules", "publish", "rules.toml", "--yes", "--note", "to begin with");
     expect(published.out).toBe("Published ruleset 1: 0 live rules, 5 in shadow.\n");
     expect((await inkling("rules", "publish", "rules.toml", "--yes")).out).toBe(

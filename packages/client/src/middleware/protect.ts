@@ -46,7 +46,7 @@ export interface ProtectOptions<R, C extends readonly unknown[] = [], A = unknow
    * address is assessed.
    */
   readonly email?: string | null;
-  /** More facts about the visitor. May check a CAPTCHA's token first, and send the result in `facts`. */
+  /** More about the visitor than the request says. */
   readonly more?: (request: R) => MoreFacts | undefined | Promise<MoreFacts | undefined>;
   /** The message that a denied visitor reads. */
   readonly message?: string;

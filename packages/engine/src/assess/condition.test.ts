@@ -25,7 +25,10 @@ const HOSTING = factsOf({
 
 describe("conditions", () => {
   const rows: [string, boolean][] = [
-    ['event == "sign_up" && ip.kind == "hosting" && !("relay" in ip.services)', true],
+    [
+      'event == "sign_up" && ip.kind == "hosting" && !("relay" in ip.services) && !("gateway" in ip.services)',
+      true,
+    ],
     ['"cdn" in ip.services', true],
     ['ip.country in ["AT", "CH"]', false],
     ["facts.age in [1, 2, 3]", true],

@@ -75,6 +75,7 @@ test("a check names mistakes with their place, or the outcome of the examples", 
     true,
     true,
     true,
+    true,
   ]);
 });
 
