@@ -48,6 +48,7 @@ export const MENU: readonly Section[] = [
   {
     text: "Analysts",
     pages: [
+      ["Investigate in the console", "/analyst", "docs/analyst.md"],
       ["Fix a wrong answer", "/wrong-answer", "docs/wrong-answer.md"],
       ["Evidence", "/evidence", "docs/evidence.md"],
       ["How verdicts are made", "/policy", "docs/policy.md"],

@@ -123,6 +123,17 @@ test("an analyst changes overrides and labels, and nothing else", async () => {
   };
   expect(await disabled("overrides")).toEqual([]);
   expect(await disabled("rules")).toEqual(["Roll back"]);
+  await page.getByRole("button", { name: "Add a rule" }).click();
+  await page.getByRole("button", { name: "Publish", exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: "Publish this ruleset?" });
+  await dialog.getByText("The role analyst may change only shadow rules").waitFor();
+  await dialog.getByRole("button", { name: "Publish the ruleset" }).click();
+  await waitForMessage(page, "Ruleset 3 is active.");
+  expect(await disabled("calibration")).toEqual(["Apply the suggested weights"]);
+  const apply = page.getByRole("button", { name: "Apply the suggested weights" });
+  expect(await apply.getAttribute("title")).toBe(
+    "This needs the role admin; your admin token has the role analyst.",
+  );
   expect(await disabled("keys")).toEqual(["Create key"]);
   expect(await disabled("tokens")).toContain("Create token");
   expect(await disabled("webhooks")).toEqual(["Add webhook"]);

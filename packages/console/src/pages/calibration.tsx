@@ -9,6 +9,7 @@ import { Loaded } from "../components/loaded.tsx";
 import { type Column, TableCard, TwoLines } from "../components/table.tsx";
 import { formatCount } from "../format.ts";
 import { useLoad } from "../hooks.ts";
+import { useRefusal } from "../session.ts";
 import { ActionBadge, meaningOf } from "./assess/decision.tsx";
 import { unixText } from "./rules/draft.ts";
 import { Publish } from "./rules/publish.tsx";
@@ -20,6 +21,7 @@ type Rule = Calibration["rules"][number];
 export function CalibrationPage() {
   const loading = useLoad((signal) => call("GET decisions/calibration", {}, signal), []);
   const [isAsked, setAsked] = useState(false);
+  const refusal = useRefusal("admin"); // weights decide
   const published = () => {
     setAsked(false);
     loading.reload();
@@ -38,7 +40,7 @@ export function CalibrationPage() {
               <Button
                 text="Apply the suggested weights"
                 class=""
-                refusal={reasons.some(isOff) ? undefined : "No suggested weight differs."}
+                refusal={refusal ?? (reasons.some(isOff) ? undefined : "No suggested weight differs.")}
                 onClick={() => setAsked(true)}
               />
             </p>

@@ -75,10 +75,10 @@ const TurnOn = () => (
   <Card title="Decisions are not stored">
     <p>
       This server does not store decisions. To look up why someone was denied, to mark outcomes and to replay
-      rulesets, add these lines to <code>inkling.toml</code> and reload the server. You do not need to restart
-      it.
+      rulesets, add these lines to <code>inkling.toml</code> and restart the server. Chargebacks come weeks or
+      months later, so the lines keep decisions for 180 days instead of the default 30.
     </p>
-    <Code text={"decisions = true\ndecisions_days = 30"} />
+    <Code text={"decisions = true\ndecisions_days = 180"} />
     <p class="faint">
       The environment variable is <code>INKLING_DECISIONS=1</code>. The server never stores a full address or
       mailbox; docs/decisions.md#stored-decisions lists what it stores.

@@ -22,6 +22,13 @@ function filterOf(answer: Answer): Record<string, string> | undefined {
   return { ref: answer.value.slice(0, 128) };
 }
 
+/** Returns what a reader has to know about the decisions of a value; undefined if they are about that value. */
+function scopeOf({ kind }: Answer): string | undefined {
+  if (kind === "address") return "Decisions store only the /24 or /48, so these may be about its neighbours.";
+  if (kind === "email") return "Decisions store only the domain, so these may be about other mailboxes.";
+  return undefined;
+}
+
 export function KnownCard({ answer }: { answer: Answer }) {
   const filter = filterOf(answer);
   const subject = answer.value.slice(0, 200);
@@ -33,6 +40,7 @@ export function KnownCard({ answer }: { answer: Answer }) {
     return { decisions: found?.decisions ?? [], entries: audit.entries };
   };
   const loading = useLoad(load, [answer]);
+  const scope = scopeOf(answer);
   const [[name, value] = ["", ""]] = Object.entries(filter ?? {});
   return (
     <Card isWide title="Known here">
@@ -41,6 +49,7 @@ export function KnownCard({ answer }: { answer: Answer }) {
           <>
             <h3>{filter ? `Decisions by ${name} ${value}` : "Decisions"}</h3>
             {!filter && <p class="faint">Decisions store only a /24 or a /48: look up one of those.</p>}
+            {scope && <p class="faint">{scope}</p>}
             {filter && decisions.length === 0 && <p class="faint">None are stored.</p>}
             <ul>
               {decisions.map(({ id, at, action, event }) => (

@@ -5,6 +5,7 @@ import { ApiError } from "../../api.ts";
 import { Card, Notice } from "../../components/basics.tsx";
 import { Action } from "../../components/operation.tsx";
 import { notify } from "../../hooks.ts";
+import { useRefusal } from "../../session.ts";
 import { Changes } from "./changes.tsx";
 import { type Draft, unixText } from "./draft.ts";
 import { Effect } from "./effect.tsx";
@@ -35,11 +36,7 @@ export function Publish({ draft, newest, reload }: PublishProps) {
             input={{ text: draft.text, current: number }}
             text="Publish"
             class=""
-            question={[
-              "Publish this ruleset?",
-              <Effect key="effect" text={draft.text} />,
-              "Publish the ruleset",
-            ]}
+            question={["Publish this ruleset?", <Question key="question" text={draft.text} />, "Publish the ruleset"]}
             isDanger
             fields={{ note: { note: "What changed and why, for the history." } }}
             done={(published) => {
@@ -61,5 +58,20 @@ export function Publish({ draft, newest, reload }: PublishProps) {
         <p class="faint">The draft is identical to {name}. There is nothing to publish.</p>
       )}
     </Card>
+  );
+}
+
+function Question({ text }: { text: string }) {
+  const isLimited = useRefusal("admin") !== undefined;
+  return (
+    <>
+      {isLimited && (
+        <Notice kind="warn">
+          The role analyst may change only shadow rules, rules that are off, and examples. If the draft changes
+          anything else, the server refuses it; copy the text and ask an admin to publish it.
+        </Notice>
+      )}
+      <Effect text={text} />
+    </>
   );
 }
