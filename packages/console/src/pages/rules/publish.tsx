@@ -36,7 +36,11 @@ export function Publish({ draft, newest, reload }: PublishProps) {
             input={{ text: draft.text, current: number }}
             text="Publish"
             class=""
-            question={["Publish this ruleset?", <Question key="question" text={draft.text} />, "Publish the ruleset"]}
+            question={[
+              "Publish this ruleset?",
+              <Question key="question" text={draft.text} />,
+              "Publish the ruleset",
+            ]}
             isDanger
             fields={{ note: { note: "What changed and why, for the history." } }}
             done={(published) => {
@@ -67,8 +71,8 @@ function Question({ text }: { text: string }) {
     <>
       {isLimited && (
         <Notice kind="warn">
-          The role analyst may change only shadow rules, rules that are off, and examples. If the draft changes
-          anything else, the server refuses it; copy the text and ask an admin to publish it.
+          The role analyst may change only shadow rules, rules that are off, and examples. If the draft
+          changes anything else, the server refuses it; copy the text and ask an admin to publish it.
         </Notice>
       )}
       <Effect text={text} />
