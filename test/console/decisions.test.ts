@@ -230,7 +230,7 @@ describe("rules", () => {
     await page.getByLabel("IP address").fill(PROXY);
     await button("Assess").click();
     await page.getByRole("heading", { name: "challenge decided by the score (draft)" }).waitFor();
-    const [assessed, hasChanged] = [await written(), page.getByText("The draft has changed since then.")];
+    const [assessed, hasChanged] = [await written(), page.getByText("This result is from an earlier draft.")];
     expect(await hasChanged.count()).toBe(0);
     await write(`${assessed}# stricter`);
     await hasChanged.waitFor();
