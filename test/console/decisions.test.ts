@@ -411,7 +411,7 @@ describe("what people decide", () => {
     await page.keyboard.press("j"); // loads the queue again
     await status("Decision 1 of 1. 1 without an outcome.");
     await page.keyboard.press("f");
-    await status("No decision waits for review.");
+    await status("No decisions are waiting for review.");
     await page.keyboard.press("u"); // a decision of this queue
     await status("Decision 1 of 1. 1 without an outcome.");
     await page.keyboard.press("u"); // one that the queue no longer has

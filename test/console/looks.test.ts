@@ -411,7 +411,7 @@ describe("without data", () => {
     ["assess", "assess", "Nothing is stored, logged or counted."],
     ["rules", "rules", "No ruleset yet, so the score decides."],
     ["decisions", "decisions", "This server does not store decisions"],
-    ["review", "review", "No decision waits for review."],
+    ["review", "review", "No decisions are waiting for review."],
     ["calibration", "calibration", "The newest ruleset has no rules."],
     ["data", "data", "No release yet"],
     ["keys", "keys", "No keys yet"],

@@ -159,7 +159,7 @@ describe("lookup", () => {
     await page.getByText(/UTC ada override added/).waitFor();
     await go("lookup/user-81");
     await page.getByRole("heading", { name: "Decisions by ref user-81" }).waitFor();
-    await page.getByText("None are stored.").waitFor();
+    await page.getByText("No decisions are stored.").waitFor();
     await go("overrides");
     expect(await textOf(page)).toContain("our own office");
     await confirm(page, "Remove the override for 81.2.69.142", "Remove");

@@ -99,7 +99,7 @@ const SERVER_EVENTS = {
   "keys-revoked-here": {
     about: "server",
     levels: ["error"],
-    help: "The file `revoked` lists `keys` keys that the database has as active, because an older database was restored or because somebody used `--here`. Only this host refuses them. `/readyz` lists them: [what to do](backup.md#restore-an-older-database).",
+    help: "The file `revoked` lists `keys` keys that are still active in the database, because an older database was restored or because somebody used `--here`. Only this host refuses them. `/readyz` lists them: [what to do](backup.md#restore-an-older-database).",
   },
   "revoked-file-failed": {
     about: "server",

@@ -306,7 +306,7 @@ export const SETTINGS = {
     },
     unset: "`memory-key` in the data folder",
     help: "secret key for hashing what the server remembers about visitors; the same on all hosts of a group",
-    docs: "Secret key for hashing what the server [remembers about visitors](decisions.md#what-the-server-remembers). Set the same key on every host of a group: at least 32 characters, for example from `openssl rand -hex 32`. During a rotation, the new key, `|` and the old key.",
+    docs: "Secret key for hashing what the server [remembers about visitors](decisions.md#what-the-server-remembers). Set the same key on every host of a group: at least 32 characters, for example from `openssl rand -hex 32`. During a rotation, set `NEW|OLD`.",
     secret: true,
     readBy: ["primary"],
   },

@@ -1,5 +1,4 @@
-// fingerprints.ts: what tells one file or text from another: SHA-256 in lower-case hex, and stamps, which need no
-// reading.
+// fingerprints.ts: identifies contents by SHA-256 in lower-case hex, and detects changed files by inode, size and time, without reading them.
 
 import { createHash } from "node:crypto";
 import { closeSync, openSync, readSync, statSync } from "node:fs";

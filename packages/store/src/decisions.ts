@@ -329,7 +329,7 @@ export class DecisionStore {
     rows: "all" | "last" = "all",
   ) {
     const { since = 0, until = Number.MAX_SAFE_INTEGER } = filter;
-    // SQLite would begin each slice at `until`, and pass over all rows before the cursor.
+    // Without this bound, SQLite would start each slice at `until` and scan all rows before the cursor.
     const end = cursor === undefined ? until : Math.min(until, Number(cursor.split("-")[0]) + 1);
     const names = sql.unsafe(selected);
     const order = sql`ORDER BY created_at DESC, id DESC`;

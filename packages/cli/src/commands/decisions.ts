@@ -34,7 +34,7 @@ export function addDecisions(program: Command, context: Context): void {
     review_decisions: {
       text: ({ decisions, waiting }) =>
         waiting === 0
-          ? "No decision waits for review."
+          ? "No decisions are waiting for review."
           : printable(table([HEAD, ...decisions.map(rowOf)], [HEAD.indexOf("SCORE")])),
     },
     set_decision_outcome: {

@@ -89,7 +89,7 @@ function keysPart({ made, live, sandbox }: KeysOf, style: Style): string[] {
 function filePart({ made }: KeysOf, path: string): string[] {
   const what = made === undefined ? "Your admin token is" : "Your keys and your admin token are";
   return [
-    `${what} in ${path}, which only this user can read: this output is not a terminal.`,
+    `${what} in ${path}, which only your user can read, because this output is not a terminal.`,
     "  Store them elsewhere, then delete the file. Set the live key in the shell: export KEY=ink_live_…",
   ];
 }

@@ -106,7 +106,7 @@ export class Gazetteer {
     this.located = this.sortByCountry();
   }
 
-  /** Returns the ids sorted by country, and fills in `countryEnds`. */
+  /** Returns the ids of places that have a country and coordinates, sorted by country, and fills in `countryEnds`. */
   private sortByCountry(): Uint32Array {
     const { countryIds, countryEnds, latitudes } = this;
     const isLocated = (id: number) => countryIds[id] !== 0 && !Number.isNaN(latitudes[id]!);

@@ -25,7 +25,7 @@ const MAX_BACKOFF_MS = 5_000;
 const AWAY_MS = 2_000;
 /** Maximum milliseconds that a start waits for its first exchange. */
 const FIRST_MS = 1_000;
-/** A smaller difference between this host's clock and the database's does not matter for the day of a quota. */
+/** The clock of quotas ignores smaller changes of its offset from the database's clock. */
 const CLOCK_SLACK_MS = 1_000;
 const NO_ANSWER = `the database has not answered for ${AWAY_MS / 1_000} s`;
 

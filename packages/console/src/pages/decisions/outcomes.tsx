@@ -66,7 +66,7 @@ export function ImportOutcomes({ onImported }: { onImported: () => void }) {
       if (last === undefined) throw error;
       const text = messageOf(error).replace(/\.$/, "");
       throw new UserError(
-        `${text}. The lines after line ${formatCount(last.read)} were not read. You can import the whole file again.`,
+        `${text}. The lines after line ${formatCount(last.read)} may not have been imported. You can import the whole file again.`,
       );
     } finally {
       onImported();

@@ -74,7 +74,7 @@ function Queue({ queue: { decisions, waiting }, done: [ids, setIds], again }: Qu
           {decision
             ? `Decision ${at + 1} of ${formatCount(waiting)}. `
             : decisions.length > 0 && "This is the end of the queue. "}
-          {left === 0 ? "No decision waits for review." : `${formatCount(left)} without an outcome.`}
+          {left === 0 ? "No decisions are waiting for review." : `${formatCount(left)} without an outcome.`}
         </p>
         {decisions.length === 0 && (
           <p class="faint">

@@ -50,7 +50,7 @@ export function KnownCard({ answer }: { answer: Answer }) {
             <h3>{filter ? `Decisions by ${name} ${value}` : "Decisions"}</h3>
             {!filter && <p class="faint">Decisions store only a /24 or a /48: look up one of those.</p>}
             {scope && <p class="faint">{scope}</p>}
-            {filter && decisions.length === 0 && <p class="faint">None are stored.</p>}
+            {filter && decisions.length === 0 && <p class="faint">No decisions are stored.</p>}
             <ul>
               {decisions.map(({ id, at, action, event }) => (
                 <li key={id}>
@@ -64,7 +64,7 @@ export function KnownCard({ answer }: { answer: Answer }) {
               </p>
             )}
             <h3>Changes</h3>
-            {entries.length === 0 && <p class="faint">The audit trail has none with this value.</p>}
+            {entries.length === 0 && <p class="faint">The audit trail has no changes to this value.</p>}
             <ul>
               {entries.map(({ sequence, at, author, action }) => (
                 <li key={sequence}>
