@@ -124,7 +124,7 @@ export const PROBLEMS = {
     title: "The key does not allow this lookup",
     detail: "This key lacks the scope of this request.",
     headers: { "WWW-Authenticate": INSUFFICIENT_SCOPE },
-    hint: "create a key with this scope: `inkling keys create --scopes geolocate,reputation,email`",
+    hint: "create a key with the missing scope: `inkling keys create --scopes geolocate,reputation,email`, or `--scopes assess` for decisions",
   },
   SOURCE_NOT_ALLOWED: {
     status: 403,

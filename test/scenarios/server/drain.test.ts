@@ -86,7 +86,9 @@ class LoadBalancer {
 
   private async check(): Promise<void> {
     for (const host of this.hosts) {
-      if (this.unready.has(host) || (await sendRequest(host, "/readyz")).status === 200) continue;
+      if (this.unready.has(host)) continue;
+      const health = await sendRequest(host, "/readyz").catch(() => undefined); // the host may have just ended
+      if (health?.status === 200) continue;
       this.unready.add(host);
       setTimeout(() => this.hosts.delete(host), REMOVED_AFTER_MS);
     }
