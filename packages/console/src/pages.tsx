@@ -74,7 +74,10 @@ const TokensPage = () => (
         "Give each person and each program its own token. The audit trail shows the token's name as the author.",
       action: "Create token",
       fields: {
-        name: { note: "1 to 63 lower-case letters, digits, dots, underscores and hyphens, beginning with a letter or digit.", placeholder: "ada" },
+        name: {
+          note: "1 to 63 lower-case letters, digits, dots, underscores and hyphens, beginning with a letter or digit.",
+          placeholder: "ada",
+        },
         role: { options: ROLES },
       },
       secret: ["token", ({ token }) => token],
