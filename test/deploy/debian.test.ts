@@ -92,7 +92,7 @@ describe("the packages", () => {
     ]);
     const template = "/usr/share/inkling/inkling.toml";
     expect(text("DEBIAN/postinst")).toContain(`install -m 0644 ${template} ${settings}\n`);
-    expect(text(script)).toContain(`\nexport INKLING_CONFIG="\${INKLING_CONFIG:-${settings}}"\n`);
+    expect(text(script)).toContain(`export INKLING_CONFIG="\${INKLING_CONFIG:-${settings}}"\n`);
     const [, credentials = ""] = value("LoadCredential").split(":");
     expect([credentials, mode(credentials)]).toEqual([join(dirname(settings), "credentials"), "750"]);
     const user = value("User");
@@ -109,6 +109,25 @@ describe("the packages", () => {
     const beside = join(dirname(executable), "seeds");
     const target = resolve(dirname(beside), readlinkSync(join(seeds, beside)));
     expect(existsSync(join(seeds, target, "a-feed/data.csv"))).toBe(true);
+  });
+
+  test.each([
+    ["a user of the service", true, ["keys", "list"], "", "the service's"],
+    ["a user of the service with a folder", true, ["keys", "--data-dir", "x"], "x", "the service's"],
+    ["another user", false, ["keys", "list"], "", "the service's"],
+    ["another user with --data-dir", false, ["data", "update", "--data-dir", "x"], "", "none"],
+    ["another user with --data-dir=", false, ["data", "update", "--data-dir=x"], "", "none"],
+    ["another user with INKLING_DATA_DIR", false, ["data", "update"], "x", "none"],
+    ["another user with a flag that begins alike", false, ["data", "--data-directory"], "", "the service's"],
+  ])("the command of %s", (_, mayRead, args, INKLING_DATA_DIR, settings) => {
+    const etc = temporaryFolder();
+    if (mayRead) mkdirSync(join(etc, "credentials"));
+    const script = text("usr/bin/inkling")
+      .replaceAll("/etc/inkling", etc)
+      .replace(/^exec .*$/m, `echo "\${INKLING_CONFIG:-none}"`);
+    const env = { PATH: process.env.PATH ?? "", INKLING_DATA_DIR };
+    const { stdout } = Bun.spawnSync(["sh", "-c", script, "inkling", ...args], { env });
+    expect(stdout.toString().trim()).toBe(settings === "none" ? "none" : join(etc, "inkling.toml"));
   });
 
   test("the alert rules and the dashboard are in the package", () => {

@@ -314,7 +314,7 @@ export const SETTINGS = {
     type: { min: 0, max: 3_600 },
     default: 0,
     help: "seconds that a stopping server still accepts connections while /readyz returns 503",
-    docs: "Seconds that a stopping server still accepts connections while `/readyz` returns 503 ([service](one-host.md#stop)). The systemd unit sets `5`, the container image `15`.",
+    docs: "Seconds that a stopping server still accepts connections while `/readyz` returns 503 ([service](one-host.md#stop)). The service's `/etc/inkling/inkling.toml` sets `5`, the container image `15`.",
     readBy: ["primary", "worker"],
   },
   workers: {

@@ -79,7 +79,8 @@ test("every configuration is run here", () => {
     "packages/client/MIDDLEWARE.md",
   ]);
   expect(pages("caddyfile")).toEqual(["docs/one-host.md", "docs/proxies.md"]);
-  for (const language of ["haproxy", "lua"]) expect(pages(language)).toEqual(["docs/proxies.md"]);
+  expect(pages("haproxy")).toEqual(["docs/proxies.md", "docs/several-hosts.md"]);
+  expect(pages("lua")).toEqual(["docs/proxies.md"]);
   expect(pages("systemd")).toEqual([]);
   expect(unnamed(projectFiles())).toEqual([]);
   expect(unnamed([made("a.md", "```\nserver {\n}\n```\n")])).toEqual(["a.md"]);
@@ -159,6 +160,18 @@ describe("proxies keep email addresses out of their logs, with and without a ser
     const plain = given.config.replace(/^ +exclude .*\n/m, "");
     expect(isLogged(seenBy({ ...given, config: plain }).log)).toBe(true);
     tried(import.meta.path, "Caddy", ["caddy", "version"], "TLS and logs, as in one-host.md");
+  });
+
+  withPrograms("HAProxy with one of three servers", ["haproxy", "openssl", ...tools], canUnshare, () => {
+    const config = block("haproxy", "docs/several-hosts.md");
+    const given: Given = { proxy: "haproxy", config, origin: "https://127.0.0.1", headers: {} };
+    const { statuses, forwardAuth, away, log } = seenBy(given);
+    expect([statuses, forwardAuth, away]).toEqual([[200, 200, 200], 403, [503, 503]]);
+    expect(isLogged(log)).toBe(false);
+    // The keys are bound to 127.0.0.1, which the server reads from X-Forwarded-For.
+    const unnamed = seenBy({ ...given, config: config.replace("  option forwardfor\n", "") });
+    expect(unnamed.statuses).toEqual([403, 403, 403]);
+    tried(import.meta.path, "HAProxy", ["haproxy", "-v"], "three servers, as in several-hosts.md");
   });
 });
 
@@ -363,10 +376,11 @@ describe("the service of systemd", () => {
     expect(readdirSync(backups).sort()).toEqual(["before-upgrade.backup", "inkling-13.backup", name].sort());
   });
 
+  const CHECKOUT = "git checkout --detach COMMIT";
   test.each([
     ["the backup fails", 1, 0, ["backup"]],
-    ["the installation fails", 0, 1, ["backup", "git pull", "npm"]],
-    ["a feed was unreachable", 0, 0, ["backup", "git pull", "npm", "update", "systemctl restart inkling"]],
+    ["the installation fails", 0, 1, ["backup", CHECKOUT, "npm"]],
+    ["a feed was unreachable", 0, 0, ["backup", CHECKOUT, "npm", "update", "systemctl restart inkling"]],
   ])("the documented upgrade, if %s", (_name, backup, npm, wanted) => {
     const steps = commandsAfter("Upgrade the program", "docs/backup.md");
     const bin = temporaryFolder();
@@ -386,8 +400,11 @@ esac`,
     program("systemctl", `echo "systemctl $*" >>${log}`);
     const here = steps.replaceAll(/(?<=^ *cd )\S+/gm, bin);
     Bun.spawnSync(["bash", "-c", here], { env: { PATH: `${bin}:${process.env.PATH}` } });
-    const version = "git -C /opt/inkling rev-parse HEAD"; // what a downgrade needs
-    expect(readFileSync(log, "utf8").trim().split("\n")).toEqual([version, ...wanted]);
+    const first = ["fetch", "log --oneline HEAD..origin/main", "rev-parse HEAD"]; // the last is for a downgrade
+    expect(readFileSync(log, "utf8").trim().split("\n")).toEqual([
+      ...first.map((command) => `git -C /opt/inkling ${command}`),
+      ...wanted,
+    ]);
     // The command refuses to overwrite a file, so each upgrade needs a name of its own.
     expect(readFileSync(`${log}.backup`, "utf8")).toMatch(
       /\/before-upgrade-20\d\d-\d\d-\d\dT\d{4}\.backup\n$/,

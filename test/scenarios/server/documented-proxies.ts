@@ -2,14 +2,14 @@
 // documented-config.test.ts starts it in its own mount and network namespaces, where their ports and files
 // are free.
 
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { temporaryFolder } from "../../harness/release.ts";
 import { startSmallServer } from "../../harness/server.ts";
 import { until } from "../../harness/until.ts";
 
 export interface Given {
-  readonly proxy: "nginx" | "caddy";
+  readonly proxy: "nginx" | "caddy" | "haproxy";
   readonly config: string;
   /** The origin to which requests are sent. */
   readonly origin: string;
@@ -30,6 +30,8 @@ export interface Seen {
 export const ADDRESS = "jane.loggable@gmail.com";
 const PATH = "/v1/user-intel/email";
 const LOGS = "/var/log/nginx";
+/** The servers behind HAProxy, of which only the last one runs. */
+const SERVERS = ["10.0.0.11", "10.0.0.12", "10.0.0.13"];
 /** If nginx has run before, its folders here belong to another user. */
 const STATE = "/var/lib/nginx";
 
@@ -44,11 +46,20 @@ function prepare({ proxy, config }: Given): string[] {
   const folders = ["/etc/ssl", "/run", "/tmp", ...(proxy === "nginx" ? ["/etc/nginx", LOGS, STATE] : [])];
   for (const folder of folders) run("mount", "-t", "tmpfs", "tmpfs", folder);
   const [certificate, key] = ["/etc/ssl/inkling.pem", "/etc/ssl/inkling.key"];
-  if (proxy === "nginx") {
+  if (proxy !== "caddy")
     run(
       ...["openssl", "req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"],
       ...["-subj", "/CN=inkling.example", "-keyout", key, "-out", certificate, "-config", "/dev/null"],
     );
+  if (proxy === "haproxy") {
+    for (const address of SERVERS) run("ip", "address", "add", `${address}/32`, "dev", "lo");
+    appendFileSync(certificate, readFileSync(key));
+    const file = join(temporaryFolder(), "haproxy.cfg");
+    writeFileSync(file, config);
+    run("haproxy", "-c", "-f", file);
+    return ["haproxy", "-db", "-f", file];
+  }
+  if (proxy === "nginx") {
     mkdirSync("/etc/nginx/conf.d");
     writeFileSync("/etc/nginx/conf.d/inkling.conf", config);
     writeFileSync("/etc/nginx/staff", "staff:{PLAIN}pass");
@@ -71,8 +82,10 @@ function prepare({ proxy, config }: Given): string[] {
 if (import.meta.main) {
   const given: Given = JSON.parse(process.argv[2] ?? "");
   const command = prepare(given);
-  const trustedProxies = ["127.0.0.1/32"];
-  const { server, keys } = await startSmallServer({ port: 8080, trustedProxies }, ["127.0.0.1/32"]);
+  // A request to an own address comes from that address.
+  const host = given.proxy === "haproxy" ? SERVERS.at(-1)! : "127.0.0.1";
+  const options = { host, port: 8080, trustedProxies: [`${host}/32`] };
+  const { server, keys } = await startSmallServer(options, ["127.0.0.1/32"]);
   const home = temporaryFolder();
   const env = { PATH: process.env.PATH ?? "", HOME: home, XDG_DATA_HOME: home, XDG_CONFIG_HOME: home };
   const proxy = Bun.spawn(command, { stdin: "ignore", stdout: "pipe", stderr: "pipe", env });

@@ -1,5 +1,7 @@
 // database.ts: `inkling database copy` moves an installation from SQLite to PostgreSQL.
 
+import { join, resolve } from "node:path";
+import { DATA_FOLDER } from "@inkling/data";
 import type { Command } from "commander";
 import { cliAuthor } from "../config/user.ts";
 import { copyDatabase } from "../runtime/backup.ts";
@@ -18,28 +20,29 @@ export function addDatabase(program: Command, context: Context): void {
     .description("copy the database to another one")
     .command("copy")
     .description("copy all tables of the SQLite database to an empty PostgreSQL database")
-    .requiredOption("--to <url>", "postgres://USER:PASSWORD@HOST:5432/DATABASE")
+    .option("--from <file>", "SQLite database (default: inkling.db in the data folder)")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-Stop the server first, because later changes are not copied. The copy is one transaction, and includes stored decisions,
-usage and the hashes of all tokens, so keys and admin tokens remain valid. The SQLite database does not change. After the
-copy, set INKLING_DATABASE_URL to the new database, and start the server.
+Stop the server first, because later changes are not copied. Set INKLING_DATABASE_URL to the PostgreSQL database, copy, and
+start the server. The copy is one transaction, and includes stored decisions, usage and the hashes of all tokens, so keys and
+admin tokens remain valid. The SQLite database does not change.
 
 Examples:
-  inkling database copy --to postgres://inkling:PASSWORD@db.internal/inkling`,
+  inkling database copy`,
     );
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
     const line = new LiveLine(context.terminal);
     const showRows = (table: string, done: number, total: number) => {
       if (total >= LONG_TABLE) line.show(`${table}: ${formatCount(done)} of ${formatCount(total)} rows`);
     };
-    const copying = copyDatabase(settings, flags.to, cliAuthor(), showRows);
+    const file = resolve(flags.from ?? join(settings.dataDir, DATA_FOLDER.database));
+    const copying = copyDatabase(settings, file, cliAuthor(), showRows);
     const { from, to, rows } = await copying.finally(() => line.clear());
     return {
       json: { from, to, rows },
-      text: `Copied ${listing(rows, [])} from ${from} to ${to}.\nSet INKLING_DATABASE_URL to the new database, and start the server.`,
+      text: `Copied ${listing(rows, [])} from ${from} to ${to}. Start the server.`,
     };
   });
 }

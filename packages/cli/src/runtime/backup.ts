@@ -330,31 +330,30 @@ export interface Copied {
 }
 
 /**
- * Copies all tables of the SQLite database to an empty database.
- * @param to the URL of the empty database
+ * Copies all tables of an SQLite database to the empty database of the settings. Its URL is no flag, because other users
+ * of the machine could read the password.
+ * @param from the file of the SQLite database
  * @throws CliError, StoreError; the target then remains empty
  */
 export async function copyDatabase(
   settings: Settings,
-  to: string,
+  from: string,
   by: Author,
   onRows: (table: string, done: number, total: number) => void,
 ): Promise<Copied> {
-  const from = databaseFile(settings);
+  const to = settings.databaseUrl;
   if (!isSharedDatabase(to)) {
     throw new CliError(
-      `not the address of a PostgreSQL database: ${maskUrl(to)}`,
-      "write postgres://USER:PASSWORD@HOST:5432/DATABASE",
+      `the database of the settings is not a PostgreSQL database: ${maskUrl(to)}`,
+      "set `INKLING_DATABASE_URL`, or write `credentials/database_url` next to the settings file: " +
+        "postgres://USER:PASSWORD@HOST:5432/DATABASE",
       EXIT.usage,
     );
   }
-  if (from === undefined) {
-    throw new CliError(
-      `${maskUrl(settings.databaseUrl)} is not an SQLite database`,
-      "`database copy` copies from SQLite; to copy PostgreSQL, use pg_dump and pg_restore",
-    );
-  }
-  const source = await withExistingStore(settings, async (store) => store.label);
+  const source = await withExistingStore(
+    { ...settings, databaseUrl: `${SQLITE}${from}` },
+    async (store) => store.label,
+  );
   return withLongStore(to, async (store) => {
     const rows = await store.copy.take({
       from,
