@@ -96,6 +96,96 @@ const ORDINARY = [
   ...["sdf.org", "royal.net", "webhook.site", "gmai.com", "hotmil.com", "mooo.com", "us.to", "jane.mooo.com"],
   ...["a.b.us.to", "x24hr.com", "someone.rf.gd"],
 ];
+/** Mail providers by country: access providers and portals. */
+const NATIONAL = `
+  AE emirates.net.ae eim.ae
+  AR fibertel.com.ar speedy.com.ar arnet.com.ar
+  AT gmx.at aon.at a1.net chello.at
+  AU bigpond.com bigpond.net.au optusnet.com.au iinet.net.au tpg.com.au
+  AZ mail.az
+  BA bih.net.ba
+  BE skynet.be proximus.be telenet.be scarlet.be
+  BG abv.bg mail.bg dir.bg
+  BH batelco.com.bh
+  BN brunet.bn
+  BR uol.com.br bol.com.br terra.com.br ig.com.br globo.com oi.com.br r7.com
+  BY mail.by tut.by
+  CA bell.net sympatico.ca rogers.com shaw.ca telus.net videotron.ca sasktel.net
+  CH bluewin.ch hispeed.ch sunrise.ch
+  CL vtr.net
+  CN qq.com 163.com 126.com sina.com sohu.com wo.cn
+  CO une.net.co etb.net.co
+  CR racsa.co.cr
+  CU nauta.cu
+  CY cytanet.com.cy
+  CZ seznam.cz email.cz post.cz centrum.cz atlas.cz volny.cz
+  DE freenet.de web.de gmx.de t-online.de arcor.de vodafone.de online.de
+  DK mail.dk stofanet.dk
+  DO codetel.net.do
+  EC andinanet.net
+  EE hot.ee mail.ee
+  EG gawab.com masrawy.com
+  ES telefonica.net movistar.es ono.com terra.es
+  FI luukku.com elisanet.fi kolumbus.fi suomi24.fi
+  FO olivant.fo
+  FR laposte.net orange.fr free.fr sfr.fr neuf.fr bbox.fr numericable.fr club-internet.fr
+  GB btinternet.com sky.com virginmedia.com ntlworld.com blueyonder.co.uk talktalk.net tiscali.co.uk
+  GR otenet.gr forthnet.gr hol.gr
+  HK netvigator.com
+  HR net.hr t-com.hr
+  HU freemail.hu citromail.hu t-online.hu indamail.hu
+  ID telkom.net
+  IE eircom.net
+  IL walla.co.il walla.com netvision.net.il bezeqint.net 012.net.il
+  IN rediffmail.com sify.com indiatimes.com
+  IR chmail.ir
+  IS simnet.is
+  IT libero.it virgilio.it tin.it alice.it tim.it tiscali.it fastwebnet.it
+  JP docomo.ne.jp ezweb.ne.jp softbank.ne.jp ocn.ne.jp nifty.com biglobe.ne.jp so-net.ne.jp plala.or.jp
+  KR naver.com daum.net hanmail.net nate.com
+  KZ mail.kz
+  LB idm.net.lb
+  LK sltnet.lk
+  LT takas.lt inbox.lt
+  LU pt.lu
+  LV inbox.lv apollo.lv
+  MA menara.ma
+  MD mail.md
+  ME t-com.me
+  MK t-home.mk
+  MT onvol.net
+  MU intnet.mu
+  MX prodigy.net.mx
+  MY streamyx.com tm.net.my
+  NC lagoon.nc
+  NL ziggo.nl home.nl kpnmail.nl planet.nl hetnet.nl xs4all.nl
+  NO online.no broadpark.no
+  NP wlink.com.np
+  NZ xtra.co.nz slingshot.co.nz
+  OM omantel.net.om
+  PF mail.pf
+  PL wp.pl o2.pl onet.pl interia.pl gazeta.pl poczta.fm vp.pl tlen.pl go2.pl
+  PT sapo.pt iol.pt netcabo.pt
+  RO rdslink.ro
+  RS eunet.rs mts.rs
+  RU mail.ru yandex.ru rambler.ru lenta.ru autorambler.ru myrambler.ru
+  SA saudi.net.sa
+  SE telia.com bredband.net spray.se
+  SG singnet.com.sg starhub.net.sg
+  SI siol.net
+  SK azet.sk centrum.sk zoznam.sk
+  TH sanook.com
+  TN planet.tn
+  TR mynet.com ttmail.com superonline.com
+  TW hinet.net pchome.com.tw
+  UA ukr.net i.ua meta.ua bigmir.net
+  US comcast.net verizon.net att.net charter.net rr.com earthlink.net juno.com netzero.net
+  UY adinet.com.uy montevideo.com.uy
+  UZ umail.uz
+  VE cantv.net
+  VN vnn.vn
+  ZA telkomsa.net mweb.co.za webmail.co.za vodamail.co.za
+`;
 const POPULAR_SERVICES = ["mailinator.com", "guerrillamail.com", "yopmail.com", "temp-mail.org", "moakt.com"];
 
 function readVectors(): { legitimate: string[]; universities: string[] } {
@@ -155,6 +245,27 @@ for (const from of ["mirror", "seeds"] as const)
       expect(rest.length).toBeGreaterThan(5_000);
       expect(rest.filter((domain) => suggestDomain(domain) !== undefined)).toEqual([]);
       expect(rest.filter((domain) => /\.(gov|edu|mil|int)$/.test(domain))).toEqual([]);
+    });
+
+    test("no mail provider of any country, even if a reviewed list and a service's page had it", () => {
+      const countries = NATIONAL.trim().split("\n");
+      const national = countries.flatMap((line) => line.trim().split(" ").slice(1));
+      expect(countries.length).toBeGreaterThan(80);
+      const listing = ["disposable-email-domains", "fakefilter"].map(
+        (feed): DomainClaims => ({
+          feed,
+          subject: "disposable",
+          domains: new Map(national.map((domain) => [domain, ""])),
+        }),
+      );
+      const worse = judgeDomains([...claims, ...listing]);
+      for (const domain of national) {
+        expect([domain, lookup(verdicts, domain)]).toEqual([domain, []]);
+        expect([domain, lookup(worse, `mail.${domain}`)]).toEqual([domain, []]);
+      }
+      const unguarded = claims.filter(({ feed }) => feed !== "ordinary-mail");
+      const without = judgeDomains([...unguarded, ...listing]);
+      expect(national.filter((domain) => lookup(without, domain).length > 0).length).toBeGreaterThan(150);
     });
 
     test("services that are popular, too, are disposable", () => {
