@@ -167,13 +167,16 @@ function recallRows(
   ];
 }
 
-/** Measures the recall for services whose domains another publisher observed. No feed is this publisher's list. */
-function serviceRows(mode: Mode, claims: readonly DomainClaims[], target: string): TruthRow[] {
+/**
+ * Measures the recall for domains that another publisher observed. Only Castle's list is a feed, which is left out here.
+ */
+function serviceRows(mode: Mode, all: readonly DomainClaims[], target: string): TruthRow[] {
+  const claims = all.filter(({ feed }) => feed !== "castle-domains");
   const measures = [
     ["disposable found", judgeDomains(claims), { target }],
     ["disposable found, without disposable-domains", judgeDomains(claims.filter(isNotCollection)), {}],
   ] as const;
-  return [SAMPLE.emailondeck, SAMPLE.kukulu, SAMPLE.mailinator].flatMap((sample) =>
+  return [SAMPLE.castle, SAMPLE.emailondeck, SAMPLE.kukulu, SAMPLE.mailinator].flatMap((sample) =>
     measures.map(([measure, verdicts, more]): TruthRow => {
       const row = { measure, mode, ...more };
       if (!isThere(sample)) return { ...row, ...notMeasured(sample) };
@@ -276,7 +279,7 @@ function precisionRows(mode: Mode, claims: readonly DomainClaims[]): TruthRow[] 
     });
   for (const { subject, feed, domains } of claims)
     if (subject === "free" || subject === "relay") add(feed, [...domains.keys()], "built from");
-  for (const sample of [SAMPLE.universities, SAMPLE.allowed]) {
+  for (const sample of [SAMPLE.universities, SAMPLE.allowed, SAMPLE.mailProviders]) {
     const read = sample === SAMPLE.universities ? misp : lines;
     if (isThere(sample)) add(sample.name, read(sample.path), "held out");
     else rows.push({ measure: "legitimate and disposable", mode, ...notMeasured(sample) });

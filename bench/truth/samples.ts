@@ -67,6 +67,11 @@ export const SAMPLE = {
     path: inFolder("kukulu.txt"),
     from: "https://github.com/chan-mai/kukulu-disposable-email-list, as `kukulu.txt` in INKLING_SAMPLES",
   },
+  castle: {
+    name: "the domains that were abused most on 22 August 2026, according to Castle",
+    path: inFolder("castle.txt"),
+    from: "`disposable-email-domains.txt` of https://github.com/castle/disposable-email-domains at commit b39755c, as `castle.txt` in INKLING_SAMPLES",
+  },
   peeringdb: {
     name: "PeeringDB",
     path: inFolder("peeringdb-net.json"),
@@ -96,6 +101,11 @@ export const SAMPLE = {
     name: "universities",
     path: join(VECTORS, "guards/university_domains.json"),
     from: "MISP's warning list of that name, in `guards/` of INKLING_VECTORS",
+  },
+  mailProviders: {
+    name: "mail providers of Thunderbird's database",
+    path: inFolder("mail-providers.txt"),
+    from: "the `domain` elements in `ispdb` of https://github.com/thunderbird/autoconfig at commit c6ad796, one on each line, as `mail-providers.txt` in INKLING_SAMPLES",
   },
   allowed: {
     name: "allow-list of a checker",

@@ -12,6 +12,7 @@ export const WEIGHTS: Readonly<Record<string, number>> = {
   "disposable-services": 4, // Inkling's: the source of each row is the service's own page
   "disposable-email-domains": 2, // people review each entry in a pull request
   fakefilter: 4, // takes domains from the services' own pages every day
+  "castle-domains": 2, // reads the services' pages and looks up their mail hosts; imports no other list
   "disposable-domains": 2, // reads services' pages; entries that one of its sources has count as copies
   "tompec-domains": 1, // states no sources
   // lists that count against a listing
