@@ -17,7 +17,7 @@ import { addAction, type Context, type Flags } from "../runtime/command.ts";
 import { newestRuleset, parsedRuleset, rulesetText } from "../runtime/rulesets.ts";
 import { usage } from "../terminal/errors.ts";
 import { lookupText } from "../terminal/lookup-text.ts";
-import { attributions } from "../terminal/release-tables.ts";
+import { attributions, missingLine } from "../terminal/release-tables.ts";
 import { printable, printSources, type Style, table, warn } from "../terminal/terminal.ts";
 import { ATTRIBUTION } from "./values.ts";
 
@@ -209,8 +209,8 @@ function decisionText(answer: DecisionAnswer, changes: readonly Alternative[], s
   if (did_you_mean !== undefined) lines.push(`  did you mean ${did_you_mean}?`);
   if (degraded.length > 0) {
     lines.push(
-      style.yellow(`  no data for ${degraded.join(", ")}: the visitor may look safer than they are`),
-      "  Run `inkling doctor` to see why this data is missing.",
+      ...degraded.map((answer) => `  ${missingLine(answer, style)}`),
+      "  The visitor may look safer than they are. Run `inkling doctor` to see why this data is missing.",
     );
   }
   return printable(lines.join("\n"));

@@ -165,11 +165,17 @@ export function problemsOf(feed: Feed, report: FeedCheck | undefined, now = Date
   ];
 }
 
-/** A seed answers until the first fetch. If its package is no longer renewed, that first answer grows old. */
-function seedProblem({ seed, age }: Feed, now: number): string[] {
+/**
+ * A seed answers until the first fetch. If its package is no longer renewed, that first answer grows old, and the
+ * publisher's own file is the second source.
+ */
+function seedProblem({ seed, age, urls }: Feed, now: number): string[] {
   if (seed?.published === undefined) return [];
   const hours = (now - Date.parse(seed.published)) / HOUR_MS;
-  return hours > age.staleHours ? [`its seed ${seed.package} is from ${seed.published}`] : [];
+  if (hours <= age.staleHours) return [];
+  const [second] = urls(new Date(now));
+  const instead = second === undefined ? "" : `; \`inkling data update\` fetches ${second}`;
+  return [`its seed ${seed.package} is from ${seed.published}${instead}`];
 }
 
 function findingsTable(found: readonly Finding[], width: number | undefined): string {

@@ -264,7 +264,9 @@ describe("feeds check --all", () => {
       "a seed that nobody renews",
       report({}),
       Date.parse("2029-01-01"),
-      ["its seed @ip-location-db/asn is from 2026-06-17"],
+      [
+        "its seed @ip-location-db/asn is from 2026-06-17; `inkling data update` fetches https://github.com/sapics/ip-location-db/releases/download/latest/origin-asn.mmdb",
+      ],
     ],
   ])("%s", (_, found, now, problems) => {
     expect(problemsOf(FEED, found, now)).toEqual(problems);

@@ -136,7 +136,7 @@ describe("inkling assess", () => {
       "challenge: on_missing decided, because data is missing; the score would allow\nscore 0.00 ",
     );
     expect(out).toContain(
-      "\n  no reason to doubt the visitor in the available data\n  no data for is_abuser: ",
+      "\n  no reason to doubt the visitor in the available data\n  missing  is_abuser is unknown: no feed that provides it is loaded\n",
     );
     expect(JSON.parse((await inkling(...ip, "--json")).out).alternatives).toEqual([
       { without: { on_missing: "challenge" }, score: 0, action: "allow" },

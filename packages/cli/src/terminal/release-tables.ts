@@ -15,9 +15,13 @@ import { formatAge, formatBytes, formatCount, roomyTable, type Style, table } fr
 
 export const missingText = (answer: string) => `${answer} is unknown: no feed that provides it is loaded`;
 
+/** Describes an answer without data in the text of a command. */
+export const missingLine = (answer: string, style: Style) =>
+  `${style.yellow("missing")}  ${missingText(answer)}`;
+
 /** Describes the answers for which a release has no data or only part of it. Empty if there are none. */
 export function dataGaps(manifest: Release, style: Style): string[] {
-  const missing = manifest.missing.map((answer) => `${style.yellow("missing")}  ${missingText(answer)}`);
+  const missing = manifest.missing.map((answer) => missingLine(answer, style));
   const partial = manifest.partial.map(({ answer, why }) => `${style.yellow("partial")}  ${answer}: ${why}`);
   return [...missing, ...partial];
 }
