@@ -375,6 +375,7 @@ const examples = [1, 2, 3].map((i) => ({
   after: "deny",
   rule_before: null,
   rule_after: "no-hosting-sign-ups",
+  outcome: i === 1 ? "legitimate" : null,
 }));
 
 /** Hits of rules of the starter ruleset. */

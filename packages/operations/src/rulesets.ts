@@ -1,6 +1,6 @@
 // rulesets.ts: checks, publishes, lists, shows and restores rulesets, and replays a draft against stored decisions.
 
-import { ACTIONS, FACT_TYPES, hasRole, MAX_RULESET_BYTES } from "@inkling/contract";
+import { ACTIONS, FACT_TYPES, hasRole, MAX_RULESET_BYTES, OUTCOMES } from "@inkling/contract";
 import {
   decidingPart,
   parseRuleset,
@@ -88,9 +88,11 @@ const examples = z
       after: action,
       rule_before: text.nullable(),
       rule_after: text.nullable(),
+      outcome: z.enum(OUTCOMES).nullable(),
     }),
   )
-  .max(10);
+  .max(10)
+  .meta({ description: "At most ten decisions that change, those labelled legitimate first" });
 const replay = z.strictObject({
   summary: text.meta({ description: "The effect in one sentence, to show before publishing" }),
   decisions: count,
@@ -306,7 +308,8 @@ function requireSound(text: string): void {
   const failed = runExamples(parseDraft(text)).filter(({ passed }) => !passed);
   if (failed.length === 0) return;
   const lines = failed.map(
-    ({ name, action, rules }) => `${name}: got ${action}; rules: ${rules.join(", ") || "none"}`,
+    ({ name, action, rules }) =>
+      `The example "${name}" gives ${action}, rules ${rules.join(", ") || "none"}. Correct the rule, or what the example expects.`,
   );
   throw new AdminProblem(
     "RULESET_INVALID",

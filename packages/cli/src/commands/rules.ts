@@ -16,6 +16,7 @@ import { AUTHOR, addResource, type OperationCall, runOperation } from "../runtim
 import { parsedRuleset, rulesetText } from "../runtime/rulesets.ts";
 import { lacksDatabase, withExistingStore } from "../runtime/store.ts";
 import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
+import { changeExamples } from "../terminal/replay-text.ts";
 import { formatAgo, printable, type Style, table } from "../terminal/terminal.ts";
 import { addReplay } from "./replay.ts";
 
@@ -142,13 +143,14 @@ async function prepareRollback(
 /** Shows how a ruleset would have decided about stored decisions, and asks whether to publish it. */
 async function confirmEffect(call: OperationCall, text: string, what: string): Promise<void> {
   const { context, settings } = call;
-  const { summary, stopped } = lacksDatabase(settings)
+  const { summary, stopped, actions } = lacksDatabase(settings)
     ? { ...new Replay(parsedRuleset(text, what)).report, stopped: null }
     : await runOperation(call, RULESETS, RULESETS.operations.replay_ruleset, { text });
   const older =
     stopped === null ? "" : " Older decisions were left out: `inkling rules replay` reads all of them.";
   const effect = `${summary}${older}`;
-  if (context.terminal.prompt !== undefined) context.terminal.err(`${effect}\n`);
+  if (context.terminal.prompt !== undefined)
+    context.terminal.err(printable(`${[effect, ...changeExamples(actions)].join("\n")}\n`));
   await confirm(context, `Publish ${what}?`, {
     unasked: `publishing ${what} needs a confirmation. ${effect}`,
     declined: "nothing was published",

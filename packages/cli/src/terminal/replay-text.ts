@@ -26,9 +26,7 @@ export function replayText(report: ReplayReport, style: Style): string {
       ],
       [2],
     ),
-    ...actions.flatMap(({ before, after, examples }) =>
-      examples.length === 0 ? [] : ["", `${before} to ${after}:`, examplesText(examples)],
-    ),
+    ...changeExamples(actions),
   ];
   if (rules.length > 0) parts.push("", rulesText(rules), ...ruleExamples(rules));
   parts.push("", reasonsText(reasons));
@@ -39,15 +37,20 @@ const countOf = (count: number) => `${formatCount(count)} ${count === 1 ? "decis
 
 const day = (at: string | null) => (at ?? "").slice(0, 10);
 
-const examplesText = (examples: readonly ReplayExample[]) =>
+/** Returns the examples of each changed action, with an empty line before each. */
+export const changeExamples = (actions: ReplayReport["actions"]) =>
+  actions.flatMap(({ before, after, examples }) => {
+    const by = ({ rule_before: old, rule_after: now }: ReplayExample) =>
+      `${old ?? "score"} -> ${now ?? "score"}`;
+    return examples.length === 0 ? [] : ["", `${before} to ${after}:`, examplesText(examples, by)];
+  });
+
+const examplesText = (examples: readonly ReplayExample[], changeOf: (example: ReplayExample) => string) =>
   table(
-    examples.map(({ id, at, event, ref, rule_before, rule_after }) => [
-      `  ${id}`,
-      at,
-      event,
-      ref ?? "-",
-      `${rule_before ?? "score"} -> ${rule_after ?? "score"}`,
-    ]),
+    examples.map((example) => {
+      const { id, at, event, ref, outcome } = example;
+      return [`  ${id}`, at, event, ref ?? "-", changeOf(example), outcome ?? ""];
+    }),
   );
 
 const rulesText = (rules: ReplayReport["rules"]) =>
@@ -75,15 +78,7 @@ const ruleExamples = (rules: ReplayReport["rules"]) =>
       : [
           "",
           mode === "live" ? `rule ${rule} changes:` : `rule ${rule} would change if it were live:`,
-          table(
-            examples.map(({ id, at, event, ref, before, after }) => [
-              `  ${id}`,
-              at,
-              event,
-              ref ?? "-",
-              `${before} -> ${after}`,
-            ]),
-          ),
+          examplesText(examples, ({ before, after }) => `${before} -> ${after}`),
         ],
   );
 

@@ -86,7 +86,7 @@ describe("a replay", () => {
     );
     assert.deepEqual([report.decisions, report.changed], [7, 3]);
     assert.deepEqual(report.outcomes, { legitimate: 2, fraud: 4 });
-    const { id: _, at: __, ...example } = report.actions[1]!.examples[1]!;
+    const { id: _, at: __, ...example } = report.actions[1]!.examples[0]!; // labelled legitimate, so before the other
     assert.deepEqual(example, {
       ref: "user-81",
       event: "sign_up",
@@ -94,6 +94,7 @@ describe("a replay", () => {
       after: "deny",
       rule_before: "old-rule",
       rule_after: "no-tor",
+      outcome: "legitimate",
     });
   });
 
@@ -131,13 +132,23 @@ describe("a replay", () => {
     );
   });
 
-  test("keeps ten examples of each, whatever there is", () => {
+  test("keeps ten examples of each, those labelled legitimate first", () => {
+    const outcomes = ["fraud", null, "legitimate"] as const;
+    const tor = (i: number, outcome: PastDecision["outcome"]) =>
+      past(TOR, "challenge", outcome, { ref: `${outcome}-${i}` });
     const many = replayed(
       rule("no-tor", "ip.is_tor_exit", "deny"),
-      Array.from({ length: 50 }, () => past(TOR, "challenge")),
+      Array.from({ length: 50 }, (_, i) => tor(i, i < 12 ? outcomes[i % 3]! : null)),
     );
-    assert.deepEqual([many.changed, many.actions[0]!.examples.length], [50, 10]);
-    assert.equal(many.rules[0]!.examples.length, 10);
+    const refs = many.actions[0]!.examples.map(({ ref }) => ref);
+    const legitimate = [2, 5, 8, 11].map((i) => `legitimate-${i}`);
+    assert.deepEqual(refs, [...legitimate, "fraud-0", "null-1", "fraud-3", "null-4", "fraud-6", "null-7"]);
+    assert.deepEqual([many.changed, many.rules[0]!.examples.length], [50, 10]);
+    const right = replayed(
+      rule("no-tor", "ip.is_tor_exit", "deny"),
+      Array.from({ length: 24 }, (_, i) => tor(i, i < 12 ? null : "legitimate")),
+    ).actions[0]!.examples;
+    assert.deepEqual([right[0]!.ref, right[9]!.ref, right.length], ["legitimate-12", "legitimate-21", 10]);
     assert.ok(many.from! < many.to!);
   });
 

@@ -45,6 +45,7 @@ export interface ReplayExample {
   readonly after: Action;
   readonly rule_before: string | null;
   readonly rule_after: string | null;
+  readonly outcome: Outcome | null;
 }
 
 /** A share of labelled decisions with its 95% interval. */
@@ -145,7 +146,9 @@ class Tally {
   decides = 0;
   changes = 0;
   readonly labelled: Record<Outcome, number> = { legitimate: 0, fraud: 0 };
+  /** First those labelled legitimate, which a ruleset that is too strict would harm. */
   readonly examples: ReplayExample[] = [];
+  private legitimate = 0;
 
   match(outcome: Outcome | null): void {
     this.matches++;
@@ -153,8 +156,11 @@ class Tally {
   }
 
   change(example: ReplayExample): void {
+    const { examples } = this;
     this.changes++;
-    if (this.examples.length < MAX_EXAMPLES) this.examples.push(example);
+    if (example.outcome !== "legitimate") examples.push(example);
+    else if (this.legitimate < MAX_EXAMPLES) examples.splice(this.legitimate++, 0, example);
+    if (examples.length > MAX_EXAMPLES) examples.pop();
   }
 
   quality(expected: Outcome, outcomes: Readonly<Record<Outcome, number>>): Quality {
@@ -310,7 +316,7 @@ export class Replay {
 const formatted = (count: number) => count.toLocaleString("en");
 
 function exampleOf(decision: PastDecision, after: Action, rule: string | null): ReplayExample {
-  const { id, at, ref, action: before, rule: ruleBefore, facts } = decision;
+  const { id, at, ref, action: before, rule: ruleBefore, facts, outcome } = decision;
   const event = typeof facts.event === "string" ? facts.event : "";
-  return { id, at, ref, event, before, after, rule_before: ruleBefore, rule_after: rule };
+  return { id, at, ref, event, before, after, rule_before: ruleBefore, rule_after: rule, outcome };
 }

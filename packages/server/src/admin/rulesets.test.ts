@@ -56,8 +56,8 @@ test("a ruleset with mistakes changes nothing, and every mistake is named", asyn
   const failing = STARTER_RULESET.replaceAll('mode = "shadow"', 'mode = "live"');
   const refused = await ask("POST", "rulesets", { text: failing });
   expect(refused.document.problems).toEqual([
-    "a login from a network where 20 others failed: got challenge; rules: credential-stuffing",
-    "a sign-up from a data centre: got deny; rules: no-hosting-sign-ups",
+    'The example "a login from a network where 20 others failed" gives challenge, rules credential-stuffing. Correct the rule, or what the example expects.',
+    'The example "a sign-up from a data centre" gives deny, rules no-hosting-sign-ups. Correct the rule, or what the example expects.',
   ]);
   expect((await store.rulesets.newest()).number).toBe(0);
 });

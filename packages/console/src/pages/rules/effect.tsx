@@ -3,6 +3,7 @@
 import { call } from "../../api.ts";
 import { Loaded } from "../../components/loaded.tsx";
 import { useLoad } from "../../hooks.ts";
+import { ChangedActions } from "./replay.tsx";
 
 /** @param text the text of the ruleset, or what loads it */
 export function Effect({ text }: { text: string | ((signal: AbortSignal) => Promise<string>) }) {
@@ -12,11 +13,14 @@ export function Effect({ text }: { text: string | ((signal: AbortSignal) => Prom
   }, []);
   return (
     <Loaded from={loading} waiting="Replaying stored decisions …">
-      {({ summary, stopped }) => (
-        <p>
-          <strong>{summary}</strong>
-          {stopped && " Older decisions were left out."} All servers apply the ruleset within a second.
-        </p>
+      {({ summary, stopped, actions }) => (
+        <>
+          <p>
+            <strong>{summary}</strong>
+            {stopped && " Older decisions were left out."} All servers apply the ruleset within a second.
+          </p>
+          <ChangedActions actions={actions} />
+        </>
       )}
     </Loaded>
   );

@@ -9,6 +9,7 @@ import { Table, TwoLines } from "../../components/table.tsx";
 import { formatCount, formatPercent } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
 import { ActionBadge } from "../assess/decision.tsx";
+import { OutcomeBadge } from "../decisions/decision.tsx";
 
 type Rule = Replayed["rules"][number];
 type Share = Rule["precision"];
@@ -62,18 +63,7 @@ function Changed({ report }: { report: Replayed }) {
           rules that read this fact would decide.
         </Notice>
       ))}
-      <Table
-        caption="Changed actions"
-        rows={actions.filter(({ before, after }) => before !== after)}
-        rowKey={({ before, after }) => `${before} ${after}`}
-        columns={[
-          ["Before", ({ before }) => <ActionBadge action={before} />],
-          ["After", ({ after }) => <ActionBadge action={after} />],
-          ["Decisions", ({ count }) => formatCount(count), "number"],
-          ["Examples", ({ examples }) => <ExampleLinks examples={examples} />],
-        ]}
-        empty="No action changes."
-      />
+      <ChangedActions actions={actions} />
       <Table
         caption="Rules in the draft"
         rows={rules}
@@ -84,7 +74,16 @@ function Changed({ report }: { report: Replayed }) {
           ["Changes", changesOf, "number"],
           ["Precision", ({ precision }) => shareOf(precision)],
           ["Recall", ({ recall }) => shareOf(recall)],
-          ["Examples", ({ examples }) => <ExampleLinks examples={examples} />],
+          [
+            "Examples",
+            ({ examples }) =>
+              examples.length > 0 && (
+                <details>
+                  <summary>{formatCount(examples.length)}</summary>
+                  <ExampleLinks examples={examples} />
+                </details>
+              ),
+          ],
         ]}
         empty="The draft has no rules."
       />
@@ -103,6 +102,23 @@ function Changed({ report }: { report: Replayed }) {
     </>
   );
 }
+
+/** Each change of actions with its number of decisions, and with examples when it is opened. */
+export const ChangedActions = ({ actions }: Pick<Replayed, "actions">) => (
+  <>
+    {actions
+      .filter(({ before, after }) => before !== after)
+      .map(({ before, after, count, legitimate, examples }) => (
+        <details key={`${before} ${after}`}>
+          <summary>
+            {formatCount(count)} <ActionBadge action={before} />→ <ActionBadge action={after} />
+            {legitimate > 0 && `${formatCount(legitimate)} labelled legitimate`}
+          </summary>
+          <ExampleLinks examples={examples} />
+        </details>
+      ))}
+  </>
+);
 
 const ruleOf = ({ rule, mode, action }: Rule) => (
   <>
@@ -126,14 +142,13 @@ export const shareOf = (share: Share) =>
     <span class="faint">no outcomes</span>
   );
 
-const ExampleLinks = ({ examples }: { examples: Examples }) =>
-  examples.length > 0 && (
-    <details>
-      <summary>{formatCount(examples.length)}</summary>
-      {examples.map(({ id, ref, event, before, after }) => (
-        <small key={id}>
-          <a href={`#/decisions/${id}`}>{ref ?? id}</a> {`${event}: ${before} → ${after}`}
-        </small>
-      ))}
-    </details>
-  );
+const ExampleLinks = ({ examples }: { examples: Examples }) => (
+  <>
+    {examples.map(({ id, ref, event, before, after, outcome }) => (
+      <small key={id}>
+        <a href={`#/decisions/${id}`}>{ref ?? id}</a> {`${event}: ${before} → ${after} `}
+        {outcome && <OutcomeBadge outcome={outcome} />}
+      </small>
+    ))}
+  </>
+);
