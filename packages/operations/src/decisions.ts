@@ -97,6 +97,7 @@ const filters = {
     .optional()
     .meta({ description: "Only decisions with this outcome; `none` selects decisions without an outcome" }),
   ref: word(128).meta({ description: "Only decisions with this `ref`" }),
+  request: word(64).meta({ description: "Only decisions of this request: its `X-Request-Id` or trace id" }),
   network: z
     .string()
     .optional()
@@ -131,7 +132,7 @@ export const DECISIONS = {
     list_decisions: operation({
       route: "GET decisions",
       summary: "List stored decisions, newest first",
-      docs: "[stored decisions](decisions.md#stored-decisions), newest first. `action`, `event`, `rule`, `reason`, `outcome`, `ref`, `network`, `domain`, `since`, `until`, `limit`, `cursor`. After two seconds, a page ends early, even without decisions; `next_cursor` continues the search",
+      docs: "[stored decisions](decisions.md#stored-decisions), newest first. `action`, `event`, `rule`, `reason`, `outcome`, `ref`, `request`, `network`, `domain`, `since`, `until`, `limit`, `cursor`. After two seconds, a page ends early, even without decisions; `next_cursor` continues the search",
       input: { ...filters, ...pageInput((cursor) => DECISION_PAGES.isCursor(cursor)) },
       output: z.strictObject({ decisions: z.array(decision), ...nextCursor }),
       command: {

@@ -50,6 +50,8 @@ export interface DecisionFilter {
   /** "none" selects decisions without a label. */
   readonly outcome?: Outcome | "none" | undefined;
   readonly ref?: string | undefined;
+  /** `X-Request-Id` of the request, or the id of the caller's trace. No index has it. */
+  readonly request?: string | undefined;
   /** A result of {@link visitorNetworkOf}: the visitor's /24 or /48. */
   readonly network?: string | undefined;
   /** Domain of the email address. */
@@ -456,12 +458,14 @@ export class DecisionStore {
     return [action === undefined ? sql`1 = 1` : sql`action = ${action}`];
   }
 
-  private matches(sql: SQL, { action, event, rule, reason, outcome, network, domain }: DecisionFilter) {
+  private matches(sql: SQL, filter: DecisionFilter) {
+    const { action, event, rule, reason, outcome, request, network, domain } = filter;
     const any = sql`1 = 1`;
     return sql`${action === undefined ? any : sql`action = ${action}`}
       AND ${event === undefined ? any : sql`event = ${event}`}
       AND ${rule === undefined ? any : sql`(rule = ${rule} OR shadow LIKE ${hasRule(rule)} ESCAPE '!')`}
       AND ${reason === undefined ? any : sql`reasons LIKE ${`%"${reason}"%`}`}
+      AND ${request === undefined ? any : sql`(request_id = ${request} OR trace_id = ${request})`}
       AND ${network === undefined ? any : sql`${sql.unsafe(this.network)} = ${network}`}
       AND ${domain === undefined ? any : sql`email_domain = ${domain}`}
       AND ${outcome === undefined ? any : outcome === "none" ? sql`outcome IS NULL` : sql`outcome = ${outcome}`}`;
@@ -495,7 +499,8 @@ const COLUMNS =
   "id, created_at, event, ref, ruleset, data_version, action, review, score, rule, reasons, shadow, degraded, facts, email_domain, key_id, request_id, trace_id, idempotency, body_hash, unweighted, outcome, outcome_at, outcome_note";
 const columns = (sql: SQL) => sql.unsafe(COLUMNS);
 /** The columns that filters read. */
-const FILTERED = "id, created_at, event, action, rule, reasons, shadow, facts, email_domain, outcome";
+const FILTERED =
+  "id, created_at, event, action, rule, reasons, shadow, facts, email_domain, request_id, trace_id, outcome";
 
 /** Checks what a newer version may store otherwise. @throws Error */
 function checked(row: StoredRow): StoredRow {

@@ -374,6 +374,17 @@ describe("refusals", () => {
     },
   );
 
+  test("a client that left, which is no error", async () => {
+    const leaving = AbortSignal.abort(new Error("left"));
+    const find = () => Promise.reject(leaving.reason);
+    const { app, lines, token } = await adminServer({ adminToken: { ...UNUSED, find } });
+    const headers = { Authorization: `Bearer ${token}` };
+    const { status } = await app.handle(
+      new Request("http://t/admin/v1/overrides", { headers, signal: leaving }),
+    );
+    expect([status, lines.join("").includes("error")]).toEqual([499, false]);
+  });
+
   test("an unexpected error, which is logged", async () => {
     const broken = await adminServer({
       adminToken: { ...UNUSED, find: () => Promise.reject(new Error("a mistake")) },

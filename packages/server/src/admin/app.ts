@@ -181,6 +181,8 @@ export class AdminApp {
   }
 
   private refuse(request: Request, error: unknown, requestId: string): Response {
+    // The client has left, which ended the work. Nobody reads this answer.
+    if (request.signal.aborted && error === request.signal.reason) return new Response(null, { status: 499 });
     const problem = this.problemFor(error, requestId);
     const { status, headers } = problem;
     return send(request, status, PROBLEM_TYPE, problemBody(problem, requestId), headers);

@@ -17,7 +17,13 @@ async function setUp() {
   const it = await adminServer();
   await it.store.decisions.add([
     decisionRow(1, NOW),
-    decisionRow(2, NOW - 1_000, { ...TOR, event: "login", ref: "user-81" }),
+    decisionRow(2, NOW - 1_000, {
+      ...TOR,
+      event: "login",
+      ref: "user-81",
+      request_id: "req-2",
+      trace_id: "4bf92f3577b34da6a3ce929d0e0e4736",
+    }),
     decisionRow(3, NOW - DAY_MS, TOR),
     decisionRow(4, NOW - 40 * DAY_MS, TOR),
   ]);
@@ -36,6 +42,9 @@ describe("decisions", () => {
       ["action=challenge&since=2026-05-30", [2, 3]],
       ["reason=tor_exit&event=sign_up", [3, 4]],
       ["ref=user-81", [2]],
+      ["request=req-2", [2]],
+      ["request=4bf92f3577b34da6a3ce929d0e0e4736&event=login", [2]],
+      ["request=req-9", []],
       ["network=81.2.69.142", [2, 3, 4]],
       ["network=81.2.69.0/24&ref=user-81", [2]],
       ["network=81.2.6.0/24", []],
