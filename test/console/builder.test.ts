@@ -67,17 +67,28 @@ afterAll(async () => {
   await server?.stop();
 });
 
-test("it shows the starter rules, and says which one it cannot show", async () => {
+test("it shows the starter rules, moves them, and says what it cannot show", async () => {
   await open();
   expect(await field("Name").inputValue()).toBe("no-hosting-sign-ups");
   expect(await clause("Condition 3").getByLabel("Fact").inputValue()).toBe("ip.services");
   expect(await clause("Condition 3").getByLabel("Operator").inputValue()).toBe("lacks");
   await clause("Condition 3").getByText("services that operators publish for the network: cdn").waitFor();
   await field("Rule").selectOption({ label: "5. credential-stuffing (shadow)" });
-  await builder().getByText("The builder cannot show this rule: its condition contains").waitFor();
-  await builder().getByText("history.network_failures_1h > 3 * history.network_logins_1h").waitFor();
+  expect(await clause("Condition 3").getByLabel("Times").inputValue()).toBe("3");
+  expect(await clause("Condition 3").getByLabel("Other fact").inputValue()).toBe("history.network_logins_1h");
   expect(await page.getByRole("button", { name: "Discard changes" }).count()).toBe(0); // the text is unchanged
+  await field("Place").selectOption({ label: "2. before tor-sign-ups" });
+  await checked("0 live rules, 5 in shadow; 5 of 5 examples pass");
+  expect(await field("Name").inputValue()).toBe("credential-stuffing");
+  const names = (await readRuleset(page)).match(/^name = ".*"$/gm)!.slice(0, 3);
+  expect(names.join()).toBe(
+    'name = "no-hosting-sign-ups",name = "credential-stuffing",name = "tor-sign-ups"',
+  );
+  await writeRuleset(page, (await readRuleset(page)).replace("_logins_1h'", "_logins_1h + 1.0'"));
+  await builder().getByText("The builder cannot show this rule: its condition contains").waitFor();
+  await builder().getByText("3 * history.network_logins_1h + 1").waitFor();
   expect(await field("Name").count()).toBe(0);
+  await confirm(page, "Discard changes", "Discard changes");
 });
 
 test("a rule is built, previewed, published in shadow, counted, and made live", async () => {
@@ -133,6 +144,10 @@ review = true
 
   await field("Mode").selectOption("live");
   await checked("1 live rule, 5 in shadow");
+  await field("Rule").selectOption({ index: 0 });
+  await field("Mode").selectOption("live");
+  await page.getByRole("button", { name: "Expect this result: a sign-up from a data centre" }).click();
+  await checked("2 live rules, 4 in shadow; 5 of 5 examples pass");
   await confirm(page, "Publish", "Publish the ruleset");
   await waitForMessage(page, "Ruleset 2 is active.");
   await until(async () => (await assess("sign_up", PROXY)).rule === "british-proxies");

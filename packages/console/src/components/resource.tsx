@@ -237,12 +237,15 @@ interface DetailProps<R extends Route> {
   readonly route: R;
   readonly id: string;
   readonly noun: string;
+  /** The page of all objects. */
+  readonly page?: string;
   readonly everyMs?: number;
   readonly children: (one: Output<R>, reload: () => void) => ComponentChildren;
 }
 
 /** The page of a single object. */
-export function ResourceDetail<R extends Route>({ route, id, noun, everyMs, children }: DetailProps<R>) {
+export function ResourceDetail<R extends Route>(props: DetailProps<R>) {
+  const { route, id, noun, page = `${noun}s`, everyMs, children } = props;
   const load = (signal: AbortSignal) =>
     call(route, { id } as Input<R>, signal).catch((error: unknown) => {
       // The API has no path for an id that cannot exist. Users get the same message as for any unknown id.
@@ -254,7 +257,7 @@ export function ResourceDetail<R extends Route>({ route, id, noun, everyMs, chil
   return (
     <>
       <p>
-        <a href={`#/${noun}s`}>All {noun}s</a>
+        <a href={`#/${page}`}>All {noun}s</a>
       </p>
       <Loaded from={loading}>{(one) => children(one, loading.reload)}</Loaded>
     </>

@@ -26,6 +26,7 @@ import {
   withKey,
   withNewRule,
   withoutRule,
+  withRuleAt,
 } from "./rule-text.ts";
 
 interface BuilderProps {
@@ -55,6 +56,10 @@ export function Builder({ text, rules, hits, onText, onShow }: BuilderProps) {
     setChosen(all.length);
     onText(withNewRule(text, all));
   };
+  const move = (from: RuleText, to: number) => {
+    setChosen(to);
+    onText(withRuleAt(text, from, to));
+  };
   return (
     <section class="builder" aria-label="Rule builder">
       <h3>Rule builder</h3>
@@ -78,11 +83,26 @@ export function Builder({ text, rules, hits, onText, onShow }: BuilderProps) {
             )}
           </p>
           {rule && <HitCount of={hits} name={rule.name} />}
+          {rule?.statements && all.length > 1 && (
+            <Field label="Place" note="The first live rule that matches decides.">
+              <Select
+                options={all.map((_, i) => [`${i}`, placeOf(all, index, i)])}
+                value={`${index}`}
+                onChoose={(value) => move(rule, Number(value))}
+              />
+            </Field>
+          )}
           {rule && <OneRule text={text} rule={rule} facts={facts} onText={onText} />}
         </>
       )}
     </section>
   );
+}
+
+/** Returns where the rule at `from` is if its index is `to`. */
+function placeOf(rules: readonly RuleText[], from: number, to: number): string {
+  const next = rules[to < from ? to : to + 1];
+  return next === undefined ? `${to + 1}. last` : `${to + 1}. before ${next.name}`;
 }
 
 function HitCount({ of: { data, error }, name }: { of: Loading<Hits>; name: string }) {

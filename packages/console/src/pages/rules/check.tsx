@@ -1,17 +1,19 @@
 // check.tsx: shows a draft's mistakes, or the results of its examples.
 
 import type { RulesetCheck } from "../../answers.ts";
-import { Badge } from "../../components/basics.tsx";
+import { Badge, Button } from "../../components/basics.tsx";
 import type { Mistake } from "./editor.tsx";
 
 interface CheckResultProps {
   readonly of: RulesetCheck;
   readonly onMistake: (mistake: Mistake) => void;
+  /** Replaces what an example expects with what it gives. */
+  readonly onExpect: (index: number) => void;
 }
 
 const countOf = (n: number, noun: string) => `${n} ${noun}${n === 1 ? "" : "s"}`;
 
-export function CheckResult({ of: { mistakes, examples, rules }, onMistake }: CheckResultProps) {
+export function CheckResult({ of: { mistakes, examples, rules }, onMistake, onExpect }: CheckResultProps) {
   const passed = examples.filter((example) => example.passed).length;
   return (
     <>
@@ -33,7 +35,16 @@ export function CheckResult({ of: { mistakes, examples, rules }, onMistake }: Ch
           <li key={i}>
             <Badge kind={isGood ? "good" : "bad"}>{isGood ? "pass" : "fail"}</Badge>
             {name}
-            {!isGood && <small class="bad">{whatFailed(example)}</small>}
+            {!isGood && (
+              <small class="bad">
+                {whatFailed(example)}{" "}
+                <Button
+                  text="Expect this"
+                  label={`Expect this result: ${name}`}
+                  onClick={() => onExpect(i)}
+                />
+              </small>
+            )}
           </li>
         ))}
       </ul>

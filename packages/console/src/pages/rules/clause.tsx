@@ -10,6 +10,7 @@ import {
   type Clause,
   comparable,
   firstValue,
+  isMultiple,
   type Literal,
   OPERATORS,
   type Operator,
@@ -93,6 +94,18 @@ function Operand({ clause, fact, facts, onChange }: OperandProps) {
     return (
       <FactSelect label="Other fact" facts={comparable(fact, facts)} value={String(operand)} onChoose={set} />
     );
+  if (isMultiple(operand))
+    return (
+      <>
+        <NumberValue label="Times" value={operand.times} onValue={(times) => set({ ...operand, times })} />
+        <FactSelect
+          label="Other fact"
+          facts={comparable(fact, facts)}
+          value={operand.of}
+          onChoose={(of) => set({ ...operand, of })}
+        />
+      </>
+    );
   if (!Array.isArray(operand))
     return <Value label="Value" fact={given} value={operand as Literal} onValue={set} />;
   return (
@@ -152,8 +165,14 @@ function Value({ label, fact: { values }, value, onValue }: ValueProps) {
   );
 }
 
+interface NumberValueProps {
+  readonly label: string;
+  readonly value: number;
+  readonly onValue: (value: number) => void;
+}
+
 /** Keeps what is typed while it is not a number. */
-function NumberValue({ label, value, onValue }: Omit<ValueProps, "fact"> & { readonly value: number }) {
+function NumberValue({ label, value, onValue }: NumberValueProps) {
   const [typed, setTyped] = useState({ text: String(value), value });
   return (
     <input

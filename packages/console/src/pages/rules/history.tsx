@@ -1,11 +1,10 @@
-// history.tsx: shows the published rulesets: what each ruleset changed, and a button that rolls back to it.
+// history.tsx: shows the published rulesets, a page for each with what it changed, and a button that rolls back to it.
 
-import { useState } from "preact/hooks";
 import { call } from "../../api.ts";
-import { Badge, Button, Card, RelativeTime } from "../../components/basics.tsx";
+import { Badge, Card, Code, RelativeTime } from "../../components/basics.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { Action } from "../../components/operation.tsx";
-import { ResourceList } from "../../components/resource.tsx";
+import { ResourceDetail, ResourceList } from "../../components/resource.tsx";
 import { TwoLines } from "../../components/table.tsx";
 import { useLoad } from "../../hooks.ts";
 import { Changes } from "./changes.tsx";
@@ -17,46 +16,52 @@ interface HistoryProps {
   readonly onRollback: () => void;
 }
 
-export function History({ newest, onRollback }: HistoryProps) {
-  const [shown, setShown] = useState<number>();
-  const changes = (number: number) => {
-    const isShown = number === shown;
-    const text = isShown ? "Hide" : "Show";
-    const toggle = () => setShown(isShown ? undefined : number);
-    return <Button text={text} label={`${text} changes in ruleset ${number}`} onClick={toggle} />;
-  };
-  return (
-    <>
-      <ResourceList
-        route="GET rulesets"
-        rows={({ rulesets }) => rulesets}
-        rowKey={({ number }) => `${number}`}
-        caption="History"
-        empty="No ruleset yet, so the score decides. Publish the ruleset above to begin."
-        first={10}
-        changes={newest}
-        columns={[
-          [
-            "Ruleset",
-            ({ number, restores }) => (
-              <TwoLines below={restores && `ruleset ${restores} again`}>
-                {number} {number === newest && <Badge kind="good">active</Badge>}
-              </TwoLines>
-            ),
-          ],
-          ["Published", ({ created_at }) => <RelativeTime iso={created_at} />],
-          "author",
-          ["Note", ({ note }) => note],
-          ["Changes", ({ number }) => changes(number)],
-        ]}
-        actions={({ number }) =>
-          number !== newest && <RollBack number={number} newest={newest} onDone={onRollback} />
-        }
-      />
-      <div aria-live="polite">{shown !== undefined && <Comparison key={shown} number={shown} />}</div>
-    </>
-  );
-}
+export const History = ({ newest, onRollback }: HistoryProps) => (
+  <ResourceList
+    route="GET rulesets"
+    rows={({ rulesets }) => rulesets}
+    rowKey={({ number }) => `${number}`}
+    caption="History"
+    empty="No ruleset yet, so the score decides. Publish the ruleset above to begin."
+    first={10}
+    changes={newest}
+    columns={[
+      [
+        "Ruleset",
+        ({ number, restores }) => (
+          <TwoLines below={restores && `ruleset ${restores} again`}>
+            <a href={`#/rules/${number}`}>{number}</a>{" "}
+            {number === newest && <Badge kind="good">active</Badge>}
+          </TwoLines>
+        ),
+      ],
+      ["Published", ({ created_at }) => <RelativeTime iso={created_at} />],
+      "author",
+      ["Note", ({ note }) => note],
+    ]}
+    actions={({ number }) =>
+      number !== newest && <RollBack number={number} newest={newest} onDone={onRollback} />
+    }
+  />
+);
+
+/** A published ruleset, by its number. */
+export const RulesetDetail = ({ id }: { id: string }) => (
+  <ResourceDetail route="GET rulesets/{id}" id={id} noun="ruleset" page="rules">
+    {({ number, author, note, created_at, text }) => (
+      <>
+        <Card title={`Ruleset ${number}`}>
+          <p>
+            Published <RelativeTime iso={created_at} /> by {author}
+            {note && `: ${note}`}.
+          </p>
+          <Code text={text} />
+        </Card>
+        <Comparison number={number} />
+      </>
+    )}
+  </ResourceDetail>
+);
 
 /** What a ruleset changed compared with the previous number. Numbers have no gaps. */
 function Comparison({ number }: { number: number }) {

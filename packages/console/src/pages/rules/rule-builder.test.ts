@@ -26,9 +26,11 @@ import {
   readRules,
   type ShownRule,
   showRule,
+  withExpected,
   withKey,
   withNewRule,
   withoutRule,
+  withRuleAt,
 } from "./rule-text.ts";
 
 const DECLARED = { plan: "text", age: "number", tags: "list", paid: "boolean" } as const;
@@ -51,11 +53,16 @@ function clauseOf(fact: Fact): fc.Arbitrary<Clause> {
         : fact.values === undefined || isPart
           ? text
           : fc.constantFrom(...fact.values);
+    const other = fc.constantFrom(
+      ...comparable(fact, FACTS).map(({ expression }) => expression),
+      fact.expression,
+    );
     const operands: Readonly<Record<typeof operand, fc.Arbitrary<Clause["operand"]>>> = {
       none: fc.constant(null),
       value,
       values: fc.array(value, { minLength: 1, maxLength: 3 }),
-      fact: fc.constantFrom(...comparable(fact, FACTS).map(({ expression }) => expression), fact.expression),
+      fact: other,
+      multiple: fc.record({ times: number, of: other }),
     };
     return operands[operand].map((chosen) => ({ fact: fact.expression, operator, operand: chosen }));
   });
@@ -113,6 +120,8 @@ describe("conditions", () => {
     ["ip.is_proxy && (has(event) || !has(event))", "ip.is_proxy && (has(event) || !has(event))"],
     ["has(event) || ip.is_proxy && ip.is_abuser", "has(event) || (ip.is_proxy && ip.is_abuser)"],
     ["ip.country != expected_country", "ip.country != expected_country"],
+    ["facts.age>2.0*history.network_logins_1h", "facts.age > 2 * history.network_logins_1h"],
+    ["facts.age < history.network_logins_1h", "facts.age < history.network_logins_1h"],
     ["event == 'it''s'", undefined],
     ["event == 'a'", 'event == "a"'],
   ])("%s is read", (source, written) => {
@@ -123,7 +132,9 @@ describe("conditions", () => {
   test.each([
     ["true", "true"],
     ['ip.kind == "isp" && ip.is_proxy == true', "ip.is_proxy == true"],
-    ["history.network_failures_1h > 3 * history.network_logins_1h", undefined],
+    ["history.network_failures_1h > history.network_logins_1h * 3", undefined],
+    ["history.network_failures_1h > 3 * history.network_logins_1h + 1", undefined],
+    ["history.network_failures_1h >= 1 * history.network_logins_1h", undefined],
     ['ip.is_proxy ? event == "a" : event == "b"', undefined],
     ['!(event == "a")', undefined],
     ["!(ip.is_proxy && ip.is_abuser)", undefined],
@@ -275,6 +286,23 @@ describe("rules", () => {
     );
   });
 
+  test("an example expects what it gives", () => {
+    const ruleset = RULESET.replace(
+      'action = "allow"\n',
+      'rules = [\n  "x", # a comment\n]\naction = "allow" # so far\n',
+    );
+    const given = { name: "", passed: false, action: "deny", rules: ["third"] } as const;
+    const after = withExpected(ruleset, 0, {
+      ...given,
+      rules: ["third"],
+      expected: { action: "allow", rules: ["x"] },
+    });
+    expect(after).toBe(
+      ruleset.replace(/rules = \[[^\]]*\]/, 'rules = ["third"]').replace('"allow" # so', '"deny" # so'),
+    );
+    expect(withExpected(ruleset, 0, { ...given, rules: [], expected: {} })).toBe(ruleset);
+  });
+
   test("a new rule is after the last one, in shadow, and can be removed again", () => {
     for (const before of [RULESET, STARTER_RULESET, "", 'on_missing = "deny"\n']) {
       const { rules } = rulesIn(before);
@@ -294,6 +322,43 @@ describe("rules", () => {
       );
     }
     expect(withoutRule(RULESET, rulesIn(RULESET).rules[0]!)).not.toContain("about the first");
+  });
+
+  test("the builder shows every starter rule", () => {
+    const { rules } = rulesIn(STARTER_RULESET);
+    for (const rule of rules) expect(showRule(rule, FACTS)).toMatchObject({ name: rule.name });
+    expect(rules.length).toBeGreaterThan(4);
+  });
+
+  test.each([
+    ["", RULESET],
+    [" of the starter ruleset", STARTER_RULESET],
+    [
+      " with an end of text that looks like a comment",
+      RULESET.replace(/name = "beyond"(?<rest>[\s\S]*)# after the beyond/, "$<rest>name = '''beyond\n# '''"),
+    ],
+  ])("a rule%s moves with its comment, and nothing else changes", (_, before) => {
+    const { rules } = rulesIn(before);
+    const names = rules.map(({ name }) => name);
+    for (const [from, rule] of rules.entries())
+      for (const to of names.keys()) {
+        const after = withRuleAt(before, rule, to);
+        const moved = rulesIn(after).rules;
+        expect(moved.map(({ name }) => name)).toEqual(
+          names.toSpliced(from, 1).toSpliced(to, 0, names[from]!),
+        );
+        for (const { name, keys } of rules)
+          expect(moved.find((one) => one.name === name)!.keys).toEqual(keys);
+        expect({ ...parse(after), rule: null }).toEqual({ ...parse(before), rule: null });
+        const written = (ruleset: string) =>
+          ruleset
+            .split("\n")
+            .filter((line) => line !== "")
+            .sort();
+        expect(written(after)).toEqual(written(before));
+      }
+    const first = withRuleAt(before, rules.at(-1)!, 0);
+    expect(first.slice(0, first.indexOf(names[0]!))).toContain(names.at(-1)!);
   });
 
   test.each([

@@ -15,7 +15,7 @@ interface OperatorRow {
   readonly text: string;
   /** The types of facts that it tests. */
   readonly types: readonly FactType[];
-  readonly operand: "none" | "value" | "values" | "fact";
+  readonly operand: "none" | "value" | "values" | "fact" | "multiple";
   /** Is the value a part of a text, which the fact's possible values say nothing about? */
   readonly isPart?: true;
   /** Does it ask whether the fact is known? */
@@ -26,6 +26,7 @@ interface OperatorRow {
 const TEXT: Pick<OperatorRow, "types"> = { types: ["text"] };
 const NUMBER: Pick<OperatorRow, "types"> = { types: ["number"] };
 const SINGLE: Pick<OperatorRow, "types"> = { types: ["text", "number"] };
+const MULTIPLE = { ...NUMBER, operand: "multiple" } as const;
 const PART = { ...TEXT, operand: "value", isPart: true } as const;
 const CHECK = { types: FACT_TYPES, operand: "none", isCheck: true } as const;
 
@@ -46,6 +47,8 @@ const ROWS = {
   is_at_least: { text: "is at least", ...NUMBER, operand: "value", write: (fact, v) => `${fact} >= ${v}` },
   is_less: { text: "is less than", ...NUMBER, operand: "value", write: (fact, v) => `${fact} < ${v}` },
   is_at_most: { text: "is at most", ...NUMBER, operand: "value", write: (fact, v) => `${fact} <= ${v}` },
+  exceeds: { text: "exceeds … times", ...MULTIPLE, write: (fact, v) => `${fact} > ${v}` },
+  falls_below: { text: "is below … times", ...MULTIPLE, write: (fact, v) => `${fact} < ${v}` },
   is_one_of: { text: "is one of", ...SINGLE, operand: "values", write: (fact, v) => `${fact} in ${v}` },
   is_none_of: { text: "is none of", ...SINGLE, operand: "values", write: (fact, v) => `!(${fact} in ${v})` },
   starts: { text: "starts with", ...PART, write: (fact, v) => `${fact}.startsWith(${v})` },
@@ -68,12 +71,21 @@ export const operatorsFor = ({ type, expression }: Fact) =>
     return types.includes(type) && !(isCheck && expression.includes("("));
   });
 
+/** A number of times another fact. */
+export interface Multiple {
+  readonly times: number;
+  /** The other fact's expression. */
+  readonly of: string;
+}
+export const isMultiple = (operand: Clause["operand"]): operand is Multiple =>
+  typeof operand === "object" && operand !== null && "times" in operand;
+
 export interface Clause {
   /** The fact's expression. */
   readonly fact: string;
   readonly operator: Operator;
-  /** Null, a value, values, or the expression of a fact: what the operator needs. */
-  readonly operand: null | Literal | readonly Literal[];
+  /** Null, a value, values, the expression of a fact, or a multiple of a fact: what the operator needs. */
+  readonly operand: null | Literal | readonly Literal[] | Multiple;
 }
 
 /**
@@ -99,6 +111,8 @@ const literal = (value: Literal) =>
 function writeClause({ fact, operator, operand }: Clause): string {
   const row = OPERATORS[operator];
   if (row.operand === "fact") return row.write(fact, String(operand));
+  if (isMultiple(operand))
+    return row.write(fact, operand.times === 1 ? operand.of : `${literal(operand.times)} * ${operand.of}`);
   if (Array.isArray(operand)) return row.write(fact, `[${operand.map(literal).join(", ")}]`);
   return row.write(fact, operand === null ? "" : literal(operand as Literal));
 }
@@ -161,11 +175,14 @@ function readClause(node: ASTNode, facts: readonly Fact[]): Clause | undefined {
     (value) => typeof value === (fact.type === "number" ? "number" : "string"),
   );
   if (!isFitting) return undefined;
+  const of = other?.type === fact.type ? other.expression : undefined;
+  const [first] = found.literals;
   const operands = {
     none: null,
-    value: found.literals[0],
+    value: first,
     values: found.literals,
-    fact: other?.type === fact.type ? other.expression : undefined,
+    fact: of,
+    multiple: of === undefined ? undefined : { times: typeof first === "number" ? first : 1, of },
   };
   for (const operator of operatorsFor(fact)) {
     const operand = operands[OPERATORS[operator].operand];
@@ -218,6 +235,7 @@ export const NEW_CLAUSE: Clause = { fact: "event", operator: "is", operand: "sig
 
 const literalsOf = ({ operator, operand }: Clause): readonly Literal[] => {
   if (operand === null || OPERATORS[operator].operand === "fact") return [];
+  if (isMultiple(operand)) return [operand.times];
   return Array.isArray(operand) ? operand : [operand as Literal];
 };
 
@@ -232,11 +250,14 @@ export const comparable = (fact: Fact, facts: readonly Fact[]) =>
 
 function fit(fact: Fact, operator: Operator, kept: readonly Literal[], facts: readonly Fact[]): Clause {
   const [value = firstValue(fact)] = kept;
+  const others = comparable(fact, facts);
+  const isNamedAlike = ({ expression }: Fact) => expression.startsWith(fact.expression.replace(/\..*/, "."));
   const operands = {
     none: null,
     value,
     values: kept.length > 0 ? kept : [value],
-    fact: (comparable(fact, facts).find(({ values }) => values === fact.values) ?? fact).expression,
+    fact: (others.find(({ values }) => values === fact.values) ?? fact).expression,
+    multiple: { times: Number(value), of: (others.find(isNamedAlike) ?? others[0] ?? fact).expression },
   };
   return { fact: fact.expression, operator, operand: operands[OPERATORS[operator].operand] };
 }

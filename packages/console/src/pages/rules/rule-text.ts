@@ -6,13 +6,14 @@
 
 import { ACTIONS, FACT_TYPES, type FactType } from "@inkling/contract";
 import { parse, TomlError } from "smol-toml";
-import type { DeclaredFacts } from "../../answers.ts";
+import type { DeclaredFacts, RulesetCheck } from "../../answers.ts";
 import type { Fact } from "./facts.ts";
 import { type Beyond, type Condition, NEW_CLAUSE, readCondition, writeCondition } from "./rule-condition.ts";
 
 export const RULE_MODES = ["live", "shadow", "off"] as const;
 
-type Value = string | boolean;
+type Value = string | boolean | readonly string[];
+type Example = RulesetCheck["examples"][number];
 type Table = Readonly<Record<string, unknown>>;
 
 /** The lines of one key. */
@@ -35,13 +36,17 @@ export interface RuleText {
 
 export interface RulesText {
   readonly rules: readonly RuleText[];
+  /** Empty if they are not written as tables. */
+  readonly examples: readonly RuleText[];
   readonly declared: DeclaredFacts;
 }
 
-const HEADER = /^\s*\[\[\s*rule\s*\]\]/;
+const HEADERS = { rule: /^\s*\[\[\s*rule\s*\]\]/, example: /^\s*\[\[\s*example\s*\]\]/ } as const;
 const ANY_HEADER = /^\s*\[/;
 const NOTHING = /^\s*(?:#|$)/;
 const KEY = /^\s*([\w-]+)\s*=/;
+
+const isEqual = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
 function parseToml(text: string): Table | undefined {
   try {
@@ -59,20 +64,23 @@ const isTable = (value: unknown): value is Table =>
 export function readRules(text: string): RulesText | Beyond {
   const file = parseToml(text);
   if (file === undefined) return { beyond: "The text has a mistake." };
-  const { rule: tables = [], facts } = file;
   const lines = text.split("\n");
-  const headers = lines.flatMap((line, i) => (HEADER.test(line) ? [i] : []));
-  if (!Array.isArray(tables) || !tables.every(isTable) || tables.length !== headers.length)
-    return { beyond: "The rules are not written as [[rule]] tables." };
-  return {
-    declared: isTable(facts) ? declaredIn(facts) : {},
-    rules: tables.map((keys, i) => ({
-      name: String(keys.name ?? ""),
-      header: headers[i]!,
-      keys,
-      statements: statementsOf(lines, headers[i]!, keys),
-    })),
-  };
+  const rules = tablesIn(lines, file, "rule");
+  if (rules === undefined) return { beyond: "The rules are not written as [[rule]] tables." };
+  const declared = isTable(file.facts) ? declaredIn(file.facts) : {};
+  return { declared, rules, examples: tablesIn(lines, file, "example") ?? [] };
+}
+
+function tablesIn(lines: readonly string[], file: Table, name: keyof typeof HEADERS): RuleText[] | undefined {
+  const tables = file[name] ?? [];
+  const headers = lines.flatMap((line, i) => (HEADERS[name].test(line) ? [i] : []));
+  if (!Array.isArray(tables) || !tables.every(isTable) || tables.length !== headers.length) return undefined;
+  return tables.map((keys, i) => ({
+    name: String(keys.name ?? ""),
+    header: headers[i]!,
+    keys,
+    statements: statementsOf(lines, headers[i]!, keys),
+  }));
 }
 
 const isFactType = (type: unknown): type is FactType => FACT_TYPES.some((known) => known === type);
@@ -94,7 +102,7 @@ function statementsOf(lines: readonly string[], header: number, keys: Table): St
     from = statement.to;
   }
   const isWhole =
-    found.length === Object.keys(keys).length && found.every(({ key, value }) => keys[key] === value);
+    found.length === Object.keys(keys).length && found.every(({ key, value }) => isEqual(keys[key], value));
   return isWhole ? found : undefined;
 }
 
@@ -164,11 +172,23 @@ export function withKey(text: string, { statements = [] }: RuleText, key: string
   return lines.join("\n");
 }
 
+/** Replaces what an example expects with what it gives. */
+export function withExpected(text: string, index: number, { expected, action, rules }: Example): string {
+  const changes: (readonly [key: string, value: Value])[] = [];
+  if (expected.action !== undefined) changes.push(["action", action]);
+  if (expected.rules !== undefined) changes.push(["rules", rules]);
+  return changes.reduce((written, [key, value]) => {
+    const read = readRules(written);
+    const example = "beyond" in read ? undefined : read.examples[index];
+    return example?.statements ? withKey(written, example, key, value) : written;
+  }, text);
+}
+
 /** Returns the comment after a value, with the space before it. */
 function commentIn(source: string, { key, value }: Statement): string {
   for (let at = source.indexOf("#"); at >= 0; at = source.indexOf("#", at + 1)) {
     const before = source.slice(0, at);
-    if (parseToml(before)?.[key] === value) return /[ \t]*$/.exec(before)![0] + source.slice(at);
+    if (isEqual(parseToml(before)?.[key], value)) return /[ \t]*$/.exec(before)![0] + source.slice(at);
   }
   return "";
 }
@@ -176,7 +196,8 @@ function commentIn(source: string, { key, value }: Statement): string {
 /** Conditions are between single quotes, so that they need no escapes, and mistakes in them have an exact place. */
 function tomlOf(key: string, value: Value): string {
   if (typeof value === "boolean") return String(value);
-  if (key !== "when") return JSON.stringify(value).replaceAll("\u007f", "\\u007f");
+  if (key !== "when" || typeof value !== "string")
+    return JSON.stringify(value).replaceAll("\u007f", "\\u007f");
   const quotes = value.includes("'") ? "'''" : "'";
   return quotes + value + quotes;
 }
@@ -193,19 +214,51 @@ export function withNewRule(text: string, rules: readonly RuleText[]): string {
     'then = "challenge"',
     'mode = "shadow"',
   ];
-  const end = rules.at(-1)?.statements?.at(-1)?.to;
-  if (end === undefined) return `${[text.trimEnd(), block.join("\n")].filter(Boolean).join("\n\n")}\n`;
+  return withBlock(text, rules, block, rules.length);
+}
+
+/** Inserts a rule's lines so that the rule gets this index. */
+function withBlock(
+  text: string,
+  rules: readonly RuleText[],
+  block: readonly string[],
+  index: number,
+): string {
   const lines = text.split("\n");
-  lines.splice(end, 0, "", ...block);
+  const next = rules[index];
+  const end = rules.at(-1)?.statements?.at(-1)?.to;
+  if (next !== undefined) lines.splice(startOf(lines, next), 0, ...block, "");
+  else if (end !== undefined) lines.splice(end, 0, "", ...block);
+  else return `${[text.trimEnd(), block.join("\n")].filter(Boolean).join("\n\n")}\n`;
   return lines.join("\n");
 }
 
-/** Removes a rule, the comment directly above it, and the empty line above both. */
-export function withoutRule(text: string, { header, statements = [] }: RuleText): string {
+/** Returns the index of a rule's first line: its header, or the first line of the comment directly above it. */
+function startOf(lines: readonly string[], { header }: RuleText): number {
+  let start = header;
+  // what looks like a comment may be the end of a text with several lines
+  const isComment = (at: number) =>
+    /^\s*#/.test(lines[at] ?? "") && parseToml(lines.slice(0, at).join("\n")) !== undefined;
+  while (isComment(start - 1)) start--;
+  return start;
+}
+
+const endOf = ({ header, statements = [] }: RuleText) => statements.at(-1)?.to ?? header + 1;
+
+/** Moves a rule, with the comment directly above it, so that it gets another index. */
+export function withRuleAt(text: string, rule: RuleText, index: number): string {
   const lines = text.split("\n");
-  let from = header;
-  while (from > 0 && /^\s*#/.test(lines[from - 1]!)) from--;
+  const rest = withoutRule(text, rule);
+  const others = readRules(rest);
+  if ("beyond" in others) return text; // cannot be: the text was read with the rule
+  return withBlock(rest, others.rules, lines.slice(startOf(lines, rule), endOf(rule)), index);
+}
+
+/** Removes a rule, the comment directly above it, and the empty line above both. */
+export function withoutRule(text: string, rule: RuleText): string {
+  const lines = text.split("\n");
+  let from = startOf(lines, rule);
   if (from > 0 && lines[from - 1]!.trim() === "") from--;
-  lines.splice(from, (statements.at(-1)?.to ?? header + 1) - from);
+  lines.splice(from, endOf(rule) - from);
   return lines.join("\n");
 }

@@ -9,25 +9,28 @@ import { call } from "../../api.ts";
 import { Button, Card } from "../../components/basics.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { Loaded } from "../../components/loaded.tsx";
-import { useLoad } from "../../hooks.ts";
+import { type PageProps, useLoad } from "../../hooks.ts";
 import { AssessVisitor } from "../assess/visitor-form.tsx";
 import { Builder } from "./builder.tsx";
 import { CheckResult } from "./check.tsx";
 import { type Draft, useDraft } from "./draft.ts";
 import { Editor, goTo, type LineNote, scrollTo } from "./editor.tsx";
-import { History } from "./history.tsx";
+import { History, RulesetDetail } from "./history.tsx";
 import { type Hits, hitsText, loadHits } from "./hits.ts";
 import { Publish } from "./publish.tsx";
 import { ReplayCard } from "./replay.tsx";
 import type { Beyond } from "./rule-condition.ts";
-import { type RulesText, readRules } from "./rule-text.ts";
+import { type RulesText, readRules, withExpected } from "./rule-text.ts";
 
 async function loadNewest(signal: AbortSignal) {
   const [first] = (await call("GET rulesets", { limit: 1 }, signal)).rulesets;
   return { newest: first && (await call("GET rulesets/{id}", { id: String(first.number) }, signal)) };
 }
 
-export function RulesPage() {
+export const RulesPage = ({ rest }: PageProps) =>
+  rest === "" ? <Overview /> : <RulesetDetail key={rest} id={rest} />;
+
+function Overview() {
   const loading = useLoad(loadNewest, []);
   return <Loaded from={loading}>{({ newest }) => <Rules newest={newest} reload={loading.reload} />}</Loaded>;
 }
@@ -70,7 +73,11 @@ function Rules({ newest, reload }: RulesProps) {
             <Editor text={draft.text} check={check.data} notes={notes} view={view} onText={draft.write} />
             <Loaded from={check} waiting="Checking …">
               {(found) => (
-                <CheckResult of={found} onMistake={(place) => view.current && goTo(view.current, place)} />
+                <CheckResult
+                  of={found}
+                  onMistake={(place) => view.current && goTo(view.current, place)}
+                  onExpect={(i) => draft.write(withExpected(draft.text, i, found.examples[i]!))}
+                />
               )}
             </Loaded>
           </div>
