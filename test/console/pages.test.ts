@@ -191,6 +191,27 @@ describe("lookup", () => {
     expect(await page.getByLabel(/IP address/).inputValue()).toBe("81.2.69.142");
   });
 
+  test("a list shows answers as they come, and a lookup that is cancelled ends at the server too", async () => {
+    let isHeld = false;
+    await page.route("**/admin/v1/lookup", async (route) => {
+      if (!isHeld) await route.continue();
+      isHeld = true;
+    });
+    await go("lookup");
+    await page.getByLabel(/IP address/).fill("AS20712 81.2.69.142");
+    await page.keyboard.press("Enter");
+    await page.getByRole("status").filter({ hasText: "Looked up 1 of 2 values" }).waitFor();
+    const ended = page.waitForEvent("requestfailed");
+    await button("Cancel").click();
+    expect((await ended).url()).toEndWith("/admin/v1/lookup");
+    await page.getByRole("alert").filter({ hasText: "Cancelled." }).waitFor();
+    expect(await page.getByRole("row").count()).toBe(2); // what had come
+    await page.unroute("**/admin/v1/lookup");
+    await button("Try again").click();
+    await page.getByText("2 results").waitFor();
+    expect(await button("Cancel").count()).toBe(0);
+  });
+
   test("Back from a row shows the list without another lookup; a reload forgets it", async () => {
     const list = "81.2.69.1, 999.1.1.1\n8.8.8.8";
     await go("lookup");

@@ -3,11 +3,13 @@
 import { sum } from "d3-array";
 import type { RefObject } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import type { Feed } from "./answers.ts";
 import { Button, Card, Linked, RelativeTime } from "./components/basics.tsx";
 import { ThemeChoice } from "./components/theme-choice.tsx";
 import { formatDuration } from "./format.ts";
 import { type Loading, useLoad, useRoute, useWindowEvent } from "./hooks.ts";
 import { GROUPS, PAGES } from "./pages.tsx";
+import { placeOfId } from "./places.ts";
 import { SessionContext } from "./session.ts";
 import { type Concern, loadStatus, type Status, StatusContext } from "./status.tsx";
 
@@ -43,7 +45,8 @@ export function Frame({ logOut }: { logOut: () => void }) {
   const main = useRef<HTMLElement>(null);
   const [menuAt, setMenuAt] = useState<string>();
   const isMenuOpen = menuAt === location.hash; // opening another page closes it
-  const concerns = status.data?.concerns ?? [];
+  const { data } = status;
+  const concerns = data?.concerns ?? [];
   useKeptFocus(main);
   useKeys(main);
   usePageChange(`${id}/${rest.startsWith("?") ? "" : rest}`, title, main);
@@ -57,7 +60,7 @@ export function Frame({ logOut }: { logOut: () => void }) {
         <p class="brand">
           Inkling <ReleaseStatus from={status} />
         </p>
-        <Search />
+        <Search feeds={[...(data?.feeds ?? []), ...(data?.unused ?? [])]} />
         <button
           type="button"
           class="quiet menu"
@@ -94,18 +97,20 @@ export function Frame({ logOut }: { logOut: () => void }) {
         <main ref={main} tabIndex={-1}>
           <h1 tabIndex={-1}>{title}</h1>
           <StatusContext.Provider value={status}>
-            <Page key={id} rest={rest} onRelease={status.reload} />
+            <Page key={id} rest={rest} />
           </StatusContext.Provider>
         </main>
       </div>
       <footer>
-        {status.data?.notices.map((text) => (
+        {[...new Set(data?.feeds.flatMap(noticeOf))].map((text) => (
           <Linked key={text} text={text} />
         ))}
       </footer>
     </>
   );
 }
+
+const noticeOf = ({ state, attribution }: Feed) => (state === "loaded" ? (attribution ?? []) : []);
 
 /** How many objects need attention. Shows nothing if there is none. */
 function Count({ of: concerns }: { of: readonly Concern[] }) {
@@ -119,14 +124,24 @@ function Count({ of: concerns }: { of: readonly Concern[] }) {
   );
 }
 
-/** Opens what is known of any value. */
-function Search() {
+interface Named {
+  readonly id: string;
+}
+
+/** Returns the address of the thing with an id, or of what is known of any other value. */
+function placeOf(value: string, feeds: readonly Named[]): string {
+  const isFeed = feeds.some(({ id }) => id === value);
+  return placeOfId(value) ?? `${isFeed ? "data" : "lookup"}/${encodeURIComponent(value)}`;
+}
+
+function Search({ feeds }: { feeds: readonly Named[] }) {
   const submit = (event: Event) => {
     event.preventDefault();
     const field = (event.currentTarget as HTMLFormElement).elements[0] as HTMLInputElement;
     const value = field.value.trim();
-    if (value !== "") location.hash = `#/lookup/${encodeURIComponent(value)}`;
+    if (value !== "") location.hash = `#/${placeOf(value, feeds)}`;
     field.value = "";
+    field.blur(); // the key "/" would be text
   };
   return (
     // biome-ignore lint/a11y/useSemanticElements: Preact's types have no <search>
@@ -136,7 +151,7 @@ function Search() {
         type="search"
         aria-label="Look up anything"
         aria-keyshortcuts="/"
-        placeholder="Address, network, domain, email, ref  ( / )"
+        placeholder="Address, network, domain, email, ref, id  ( / )"
         autocomplete="off"
         spellcheck={false}
         maxLength={400}

@@ -33,8 +33,6 @@ export interface PageProps {
    * open, so a component that belongs to one address needs `rest` as its key.
    */
   readonly rest: string;
-  /** Call this after the server has switched to a different release. */
-  readonly onRelease: () => void;
 }
 
 function currentRoute() {
@@ -64,38 +62,51 @@ export interface Loading<T> {
   /** Why the last load failed. */
   readonly error: unknown;
   readonly reload: () => void;
+  /** Stops the load. What it has shown so far remains. */
+  readonly cancel: () => void;
 }
 
 /**
  * Loads when the component appears and when `inputs` change. Aborts loads that are no longer needed.
- * @param everyMs pause in milliseconds between the end of a load and the next load
+ * @param load may `show` a part of the data before it returns all
+ * @param everyMs pause in milliseconds between the end of a load and the next load, which waits until the tab is visible
  */
 export function useLoad<T>(
-  load: (signal: AbortSignal) => Promise<T>,
+  load: (signal: AbortSignal, show: (part: T) => void) => Promise<T>,
   inputs: readonly unknown[],
   everyMs?: number,
 ): Loading<T> {
   const [state, setState] = useState<{ data?: T; error?: unknown }>({});
   const [round, setRound] = useState(0);
   const reload = useCallback(() => setRound((n) => n + 1), []);
+  const running = useRef<AbortController>(null);
+  const cancel = useCallback(() => {
+    running.current?.abort();
+    setState((old) => ({ ...old, error: new UserError("Cancelled.") }));
+  }, []);
   useEffect(() => {
     const leaving = new AbortController();
+    running.current = leaving;
     const { signal } = leaving;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    load(signal)
+    load(signal, (data) => signal.aborted || setState({ data }))
       .then(
         (data) => signal.aborted || setState({ data }),
         (error: unknown) => signal.aborted || setState((old) => ({ ...old, error })),
       )
       .then(() => {
-        if (everyMs !== undefined && !signal.aborted) timer = setTimeout(reload, everyMs);
+        if (everyMs === undefined || signal.aborted) return;
+        timer = setTimeout(() => {
+          if (document.hidden) document.addEventListener("visibilitychange", reload, { once: true, signal });
+          else reload();
+        }, everyMs);
       });
     return () => {
       clearTimeout(timer);
       leaving.abort();
     };
   }, [round, ...inputs]);
-  return { data: state.data, error: state.error, reload };
+  return { data: state.data, error: state.error, reload, cancel };
 }
 
 const showError = (text: string) => notify(text, "bad");

@@ -17,6 +17,7 @@ import { LookupPage } from "./pages/lookup/lookup.tsx";
 import { OverridesPage } from "./pages/overrides/overrides.tsx";
 import { StartPage } from "./pages/start.tsx";
 import { TrafficPage } from "./pages/traffic.tsx";
+import { placeOfId } from "./places.ts";
 
 const AssessPage = lazyPage(async () => (await import("./pages/assess/assess.tsx")).AssessPage);
 const RulesPage = lazyPage(async () => (await import("./pages/rules/rules.tsx")).RulesPage);
@@ -120,7 +121,7 @@ const AuditPage = ({ rest }: PageProps) => (
         "Subject",
         (entry) => (
           <TwoLines below={nameOf(entry)}>
-            <code>{entry.subject}</code>
+            <Subject of={entry.subject} />
           </TwoLines>
         ),
       ],
@@ -136,6 +137,13 @@ const AuditPage = ({ rest }: PageProps) => (
     ]}
   />
 );
+
+/** A subject, as a link if it has a page. */
+function Subject({ of }: { of: string }) {
+  const place = placeOfId(of);
+  const text = <code>{of}</code>;
+  return place === undefined ? text : <a href={`#/${place}`}>{text}</a>;
+}
 
 /** Returns the name that people use: an override's value, a key's name, a webhook's URL. */
 function nameOf({ before, after }: AuditEntry): string | undefined {

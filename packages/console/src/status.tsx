@@ -1,6 +1,7 @@
 // status.tsx: reads the server's state, and finds what needs a person's attention, with links to where it is fixed.
 
 import { type ComponentChildren, createContext } from "preact";
+import { useContext, useEffect } from "preact/hooks";
 import type { DataOverview, Feed, Host, Queue, Webhook } from "./answers.ts";
 import { call, isAbort } from "./api.ts";
 import { RelativeTime } from "./components/basics.tsx";
@@ -8,7 +9,7 @@ import { formatCount } from "./format.ts";
 import { type Loading, messageOf } from "./hooks.ts";
 
 /** Keys and admin tokens that expire within this number of days need attention. */
-export const SOON_DAYS = 14;
+const SOON_DAYS = 14;
 
 type Link = readonly [text: string, href: string];
 
@@ -65,13 +66,10 @@ export async function loadStatus(signal: AbortSignal) {
       ),
     ),
   ]);
-  const all = (await feeds).feeds;
-  const used = all.filter(({ state }) => state === "loaded");
   return {
     overview: await overview,
-    feeds: { used: used.length, all: all.length },
+    ...(await feeds),
     hosts: await hosts.then((answer) => answer.hosts).catch(() => undefined), // the failure is a concern
-    notices: [...new Set(used.flatMap(({ attribution }) => attribution ?? []))],
     concerns: parts.flat(),
   };
 }
@@ -82,7 +80,15 @@ export const StatusContext = createContext<Loading<Status>>({
   data: undefined,
   error: undefined,
   reload: () => {},
+  cancel: () => {},
 });
+
+/** Returns the server's state, and loads it again when the component appears. */
+export function useStatus(): Loading<Status> {
+  const status = useContext(StatusContext);
+  useEffect(status.reload, []);
+  return status;
+}
 
 /** A part that cannot be read is a concern itself, so that the other parts are still shown. */
 const concerns = (page: string, reading: Promise<Concern[]>) =>
@@ -149,6 +155,16 @@ function feedConcerns(feeds: readonly Feed[]): Concern[] {
   ];
 }
 
+/** Maximum number of names in a sentence. */
+const MAX_NAMES = 5;
+
+function shortened(names: string): string {
+  const all = names.split(", ");
+  return all.length > MAX_NAMES
+    ? `${all.slice(0, MAX_NAMES).join(", ")} and ${all.length - MAX_NAMES} more`
+    : names;
+}
+
 /** What is wrong or unusual about the release in use. */
 export function releaseConcerns(overview: DataOverview): Concern[] {
   const { release, pinned, missing, partial, refused_release: refused, failed_build: failed } = overview;
@@ -156,7 +172,7 @@ export function releaseConcerns(overview: DataOverview): Concern[] {
     release === null && ["bad", "Lookups return 503 until there is a release. Start an update."],
     pinned !== null && ["warn", "Pinned: newer releases are kept but not used until you unpin."],
     release !== null && missing.length > 0 && ["bad", `No data for ${missing.join(", ")}.`],
-    ...partial.map(({ answer, why }) => ["warn", `${answer}: ${why}`] as const),
+    ...partial.map(({ answer, why }) => ["warn", `${answer}: ${shortened(why)}`] as const),
     failed && [
       "bad",
       ["The latest build failed ", <RelativeTime key="at" iso={failed.at} />, `: ${failed.why}`],

@@ -2,6 +2,7 @@
 // them.
 
 import { useMemo } from "preact/hooks";
+import { isPhone } from "../hooks.ts";
 import { Field, type Options, Select, TextField } from "./form.tsx";
 import { type FieldTexts, labelOf, type Route, schemaOf } from "./operation.tsx";
 
@@ -65,7 +66,7 @@ export function FilterBar<R extends Route>({ route, of, texts }: FilterBarProps<
       ? ({ name: "days", label: "Time", choices: PERIODS } as const)
       : { name, label, note, placeholder, choices: choices && [["", "all"] as const, ...choices] };
   });
-  return (
+  const bar = (
     <div class="filters">
       {filters
         .filter(({ name }) => !["limit", "cursor", "until"].includes(name))
@@ -86,5 +87,12 @@ export function FilterBar<R extends Route>({ route, of, texts }: FilterBarProps<
           ),
         )}
     </div>
+  );
+  if (!isPhone()) return bar;
+  return (
+    <details>
+      <summary>Filters</summary>
+      {bar}
+    </details>
   );
 }

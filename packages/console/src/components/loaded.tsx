@@ -8,17 +8,19 @@ import { Button, Problem } from "./basics.tsx";
 interface LoadedProps<T> {
   readonly from: Loading<T>;
   readonly waiting?: string;
-  /** Help for an error, in addition to the error's message. */
-  readonly hint?: (error: unknown) => ComponentChildren;
+  /** Whether the user can cancel the load, because it may take long. */
+  readonly isLong?: boolean;
   readonly children: (data: T) => ComponentChildren;
 }
 
-export function Loaded<T>({ from, waiting = "Loading …", hint, children }: LoadedProps<T>) {
-  const { data, error, reload } = from;
+export function Loaded<T>({ from, waiting = "Loading …", isLong, children }: LoadedProps<T>) {
+  const { data, error, reload, cancel } = from;
   if (data === undefined && error === undefined)
     return (
       <div class="loading faint" role="status">
-        <p>{waiting}</p>
+        <p>
+          {waiting} {isLong && <Button text="Cancel" onClick={cancel} />}
+        </p>
         <i /> <i /> <i />
       </div>
     );
@@ -27,7 +29,11 @@ export function Loaded<T>({ from, waiting = "Loading …", hint, children }: Loa
       {error !== undefined && (
         <section class="card">
           <Problem text={messageOf(error)} />
-          {hint?.(error)}
+          {error instanceof ApiError && error.code === "DATA_NOT_LOADED" && (
+            <p>
+              <a href="#/data">Go to Data to start an update</a>
+            </p>
+          )}
           {error instanceof ApiError && error.status >= 500 && error.requestId && (
             <p class="faint">Request {error.requestId}. Search the server's log for this id.</p>
           )}

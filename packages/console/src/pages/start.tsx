@@ -56,6 +56,7 @@ const ConcernRow = ({ page, kind, text, links }: Concern) => (
 );
 
 function numbersOf({ overview: { release, ages }, feeds, hosts, concerns }: Status) {
+  const loaded = feeds.filter(({ state }) => state === "loaded").length;
   const isBad = concerns.some(({ kind }) => kind === "bad");
   const ready = hosts?.filter(({ state }) => state === "ready").length ?? 0;
   const oldest = Math.max(...ages.map(({ seconds }) => seconds));
@@ -73,7 +74,7 @@ function numbersOf({ overview: { release, ages }, feeds, hosts, concerns }: Stat
         {ages.length > 0 ? formatDuration(oldest) : "none"}
       </a>,
     ],
-    ["Feeds loaded", <a key="feeds" href="#/data">{`${feeds.used} of ${feeds.all}`}</a>],
+    ["Feeds loaded", <a key="feeds" href="#/data">{`${loaded} of ${feeds.length}`}</a>],
     [
       "Hosts ready",
       <a key="hosts" href="#/hosts">

@@ -4,7 +4,7 @@ import type { FactType } from "@inkling/contract";
 import type { TargetedSubmitEvent } from "preact";
 import { useState } from "preact/hooks";
 import type { DeclaredFacts } from "../../answers.ts";
-import { ApiError, call } from "../../api.ts";
+import { call } from "../../api.ts";
 import { Card } from "../../components/basics.tsx";
 import { Field, Select, TextField } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
@@ -103,14 +103,8 @@ function Result({ asked, declared }: ResultProps) {
   const { query, text } = asked;
   const body = { visitor: visitorOf(query, declared), ...(text !== undefined && { text }) };
   const loading = useLoad((signal) => call("POST assess", body, signal), [asked]);
-  const hint = (error: unknown) =>
-    error instanceof ApiError && error.code === "DATA_NOT_LOADED" ? (
-      <p>
-        <a href="#/data">Go to Data to start an update</a>
-      </p>
-    ) : null;
   return (
-    <Loaded from={loading} waiting="Assessing …" hint={hint}>
+    <Loaded from={loading} waiting="Assessing …">
       {(found) => <DecisionResult of={found} visitor={body.visitor} isDraft={text !== undefined} />}
     </Loaded>
   );

@@ -8,37 +8,34 @@ import { Action } from "../../components/operation.tsx";
 import { formatAges, formatExact, formatRelative } from "../../format.ts";
 import { type PageProps, useLoad } from "../../hooks.ts";
 import { useRefusal } from "../../session.ts";
-import { releaseConcerns } from "../../status.tsx";
+import { releaseConcerns, useStatus } from "../../status.tsx";
 import { FeedsCard, UnusedFeedsCard } from "./feeds.tsx";
 import { ReleasesCard, type Switching } from "./releases.tsx";
 import { UpdateText, useUpdate } from "./update.tsx";
 
 const FeedPage = lazyPage(async () => (await import("./feed.tsx")).FeedPage);
 
-async function loadData(signal: AbortSignal) {
-  const [overview, { feeds, unused }, { releases }] = await Promise.all([
-    call("GET data", {}, signal),
-    call("GET data/feeds", {}, signal),
-    call("GET data/releases", {}, signal),
-  ]);
-  return { overview, feeds, unused, releases };
-}
-
 /** Error codes that mean that the page is out of date. */
 const OUTDATED = ["RELEASE_CONFLICT", "RELEASE_NOT_FOUND"];
 
-export const DataPage = ({ rest, onRelease }: PageProps) =>
-  rest === "" ? (
-    <Overview onRelease={onRelease} />
+export const DataPage = ({ rest }: PageProps) =>
+  rest === "" || rest.startsWith("?") ? (
+    <Overview release={new URLSearchParams(rest).get("release")} />
   ) : (
-    <FeedPage key={rest} rest={rest} onRelease={onRelease} />
+    <FeedPage key={rest} rest={rest} />
   );
 
-function Overview({ onRelease }: Pick<PageProps, "onRelease">) {
-  const data = useLoad(loadData, []);
+interface OverviewProps {
+  /** A part of a release's name: the page shows only this release. */
+  readonly release: string | null;
+}
+
+function Overview({ release }: OverviewProps) {
+  const status = useStatus();
+  const kept = useLoad((signal) => call("GET data/releases", {}, signal), []);
   const reload = () => {
-    data.reload();
-    onRelease();
+    status.reload();
+    kept.reload();
   };
   const switching: Switching = {
     message: ({ to }) => `In use: ${to}`,
@@ -48,19 +45,44 @@ function Overview({ onRelease }: Pick<PageProps, "onRelease">) {
     },
   };
   return (
-    <Loaded from={data}>
-      {({ overview, feeds, unused, releases }) => (
-        <>
-          <ReleaseCard
-            overview={overview}
-            before={beforeOf(releases)}
-            switching={switching}
-            reload={reload}
-          />
-          <FeedsCard feeds={feeds} onChosen={reload} />
-          <UnusedFeedsCard feeds={unused} onChosen={reload} />
-          <ReleasesCard releases={releases} current={overview.release?.name} switching={switching} />
-        </>
+    <Loaded from={status}>
+      {({ overview, feeds, unused }) => (
+        <Loaded from={kept}>
+          {({ releases }) => {
+            const releasesCard = (
+              <ReleasesCard
+                releases={releases.filter(({ name }) => name.includes(release ?? ""))}
+                current={overview.release?.name}
+                empty={
+                  release === null
+                    ? "No releases yet. The first update creates one."
+                    : `Release ${release} is no longer stored.`
+                }
+                switching={switching}
+              />
+            );
+            return release === null ? (
+              <>
+                <ReleaseCard
+                  overview={overview}
+                  before={beforeOf(releases)}
+                  switching={switching}
+                  reload={reload}
+                />
+                <FeedsCard feeds={feeds} onChosen={reload} />
+                <UnusedFeedsCard feeds={unused} onChosen={reload} />
+                {releasesCard}
+              </>
+            ) : (
+              <>
+                <p>
+                  <a href="#/data">All releases and feeds</a>
+                </p>
+                {releasesCard}
+              </>
+            );
+          }}
+        </Loaded>
       )}
     </Loaded>
   );

@@ -11,24 +11,21 @@ import type {
   Reputation,
   UnusedFeed,
 } from "../../answers.ts";
-import { call } from "../../api.ts";
 import { Card, Definitions, ExternalLink, Linked, Notice, RelativeTime } from "../../components/basics.tsx";
 import { TextField, textOf } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { Table, TableCard } from "../../components/table.tsx";
 import { flagName, formatCount, formatDuration, formatLabel, formatPercent } from "../../format.ts";
 import { type PageProps, useLoad } from "../../hooks.ts";
+import { useStatus } from "../../status.tsx";
 import { isProblem } from "../lookup/answers.ts";
 import { lookUp } from "../lookup/requests.ts";
 import { Accept, FeedSwitch } from "./feed-switch.tsx";
 import { entriesOf, StateBadge, unusedState } from "./feeds.tsx";
 
-export function FeedPage({ rest: id, onRelease }: PageProps) {
-  const loading = useLoad((signal) => call("GET data/feeds", {}, signal), []);
-  const onChosen = () => {
-    loading.reload();
-    onRelease();
-  };
+export function FeedPage({ rest: id }: PageProps) {
+  const loading = useStatus();
+  const onChosen = loading.reload;
   return (
     <>
       <p>

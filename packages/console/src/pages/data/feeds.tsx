@@ -186,7 +186,7 @@ export function entriesOf({ entries, history }: Feed) {
   return (
     <>
       {formatCount(entries)}
-      {values.length > 1 && <Sparkline values={values} label={label} />}
+      {new Set(values).size > 1 && <Sparkline values={values} label={label} />}
     </>
   );
 }

@@ -24,7 +24,7 @@ interface ReleasesProps {
   readonly switching: Switching;
 }
 
-export const ReleasesCard = ({ releases, ...rest }: ReleasesProps) => (
+export const ReleasesCard = ({ releases, empty, ...rest }: ReleasesProps & { empty: string }) => (
   <TableCard
     caption="Releases"
     first={5}
@@ -36,7 +36,7 @@ export const ReleasesCard = ({ releases, ...rest }: ReleasesProps) => (
       ["Size", ({ bytes }) => formatBytes(bytes), "number"],
       ["Since the previous release", (release) => <Changes release={release} />],
     ]}
-    empty="No releases yet. The first update creates one."
+    empty={empty}
   />
 );
 

@@ -35,7 +35,8 @@ export function useUpdate(loaded: Update | null, onEnd: () => void) {
       if (!isAbort(error)) setState({ update: state.update, isUnreachable: true });
     }
   };
-  useEffect(() => setState({ update: loaded }), [loaded]);
+  // what was loaded may be older than an unfinished update, which is polled
+  useEffect(() => setState((old) => (isUnfinished(old.update) ? old : { update: loaded })), [loaded]);
   useEffect(() => {
     if (!isPending) return;
     const leaving = new AbortController();

@@ -46,17 +46,19 @@ interface StoredDecisionProps {
 
 /** What was decided, why, and from which facts: first those that a rule or reason read. */
 export const StoredDecision = ({ of, children }: StoredDecisionProps) => (
-  <>
+  <div class="beside">
     <DecisionCard of={of} ruleset={rulesetName(of.ruleset)}>
       <Definitions rows={aboutOf(of)} />
       <Copies title="JSON" json={JSON.stringify(of, null, 2)} />
     </DecisionCard>
-    {children}
-    <FactTable facts={of.facts} read={of.facts_read} />
-  </>
+    <div>
+      {children}
+      <FactTable facts={of.facts} read={of.facts_read} />
+    </div>
+  </div>
 );
 
-const aboutOf = ({ id, at, event, ref, data_version }: Decision) =>
+const aboutOf = ({ id, at, event, ref, ruleset, data_version, request_id }: Decision) =>
   [
     [
       "Id",
@@ -67,7 +69,14 @@ const aboutOf = ({ id, at, event, ref, data_version }: Decision) =>
     ["Decided", <RelativeTime key="at" iso={at} />],
     ["Event", event],
     ["Ref", ref && <a href={`#/decisions?${new URLSearchParams({ ref })}`}>{ref}</a>],
-    ["Data", <code key="data">{data_version}</code>],
+    ["Ruleset", ruleset > 0 && <a href={`#/rules/${ruleset}`}>{ruleset}</a>],
+    [
+      "Data",
+      <a key="data" href={`#/data?${new URLSearchParams({ release: data_version })}`}>
+        <code>{data_version}</code>
+      </a>,
+    ],
+    ["Request", request_id && <code>{request_id}</code>],
   ] as const;
 
 export const OUTCOME_TEXTS: Readonly<Record<Outcome, string>> = { legitimate: "Legitimate", fraud: "Fraud" };

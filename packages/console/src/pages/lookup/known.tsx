@@ -11,15 +11,21 @@ import { ActionBadge } from "../assess/decision.tsx";
 /** Number of decisions and of changes to show. Links lead to the others. */
 const SHOWN = 5;
 
-/** Returns the filter for decisions about a value; undefined if decisions do not store what it would match. */
-function filterOf(answer: Answer): Record<string, string> | undefined {
-  if (answer.kind === "as") return undefined;
+/** A filter of decisions, and its value. */
+type Filter = readonly [name: "domain" | "network" | "ref" | "request", value: string];
+
+/** Returns the filters for decisions about a value; none if decisions do not store what they would match. */
+function filtersOf(answer: Answer): readonly Filter[] {
+  if (answer.kind === "as") return [];
   if ("email" in answer)
-    return { domain: answer.value.slice(answer.value.lastIndexOf("@") + 1).toLowerCase() };
+    return [["domain", answer.value.slice(answer.value.lastIndexOf("@") + 1).toLowerCase()]];
   if (answer.kind === "network")
-    return /:.*\/48$|^[^:]*\/24$/.test(answer.network) ? { network: answer.network } : undefined;
-  if (answer.kind === "address") return { network: answer.address ?? answer.value };
-  return { ref: answer.value.slice(0, 128) };
+    return /:.*\/48$|^[^:]*\/24$/.test(answer.network) ? [["network", answer.network]] : [];
+  if (answer.kind === "address") return [["network", answer.address ?? answer.value]];
+  return [
+    ["ref", answer.value.slice(0, 128)],
+    ["request", answer.value.slice(0, 64)],
+  ];
 }
 
 /** Returns what a reader has to know about the decisions of a value; undefined if they are about that value. */
@@ -30,39 +36,49 @@ function scopeOf({ kind }: Answer): string | undefined {
 }
 
 export function KnownCard({ answer }: { answer: Answer }) {
-  const filter = filterOf(answer);
+  const filters = filtersOf(answer);
   const subject = answer.value.slice(0, 200);
   const load = async (signal: AbortSignal) => {
-    const [found, audit] = await Promise.all([
-      filter && call("GET decisions", { ...filter, limit: SHOWN }, signal),
+    const find = async ([name, value]: Filter) => {
+      const { decisions } = await call("GET decisions", { [name]: value, limit: SHOWN }, signal);
+      return { name, value, decisions };
+    };
+    const [found, { entries }] = await Promise.all([
+      Promise.all(filters.map(find)),
       call("GET audit", { subject, limit: SHOWN }, signal),
     ]);
-    return { decisions: found?.decisions ?? [], entries: audit.entries };
+    return { found: found.filter(({ decisions }, i) => i === 0 || decisions.length > 0), entries };
   };
   const loading = useLoad(load, [answer]);
   const scope = scopeOf(answer);
-  const [[name, value] = ["", ""]] = Object.entries(filter ?? {});
   return (
     <Card isWide title="Known here">
       <Loaded from={loading}>
-        {({ decisions, entries }) => (
+        {({ found, entries }) => (
           <>
-            <h3>{filter ? `Decisions by ${name} ${value}` : "Decisions"}</h3>
-            {!filter && <p class="faint">Decisions store only a /24 or a /48: look up one of those.</p>}
-            {scope && <p class="faint">{scope}</p>}
-            {filter && decisions.length === 0 && <p class="faint">No decisions are stored.</p>}
-            <ul>
-              {decisions.map(({ id, at, action, event }) => (
-                <li key={id}>
-                  <a href={`#/decisions/${id}`}>{formatExact(at)}</a> {event} <ActionBadge action={action} />
-                </li>
-              ))}
-            </ul>
-            {decisions.length > 0 && (
-              <p>
-                <a href={`#/decisions?${new URLSearchParams(filter)}`}>All these decisions</a>
-              </p>
+            {filters.length === 0 && (
+              <p class="faint">Decisions store only a /24 or a /48: look up one of those.</p>
             )}
+            {found.map(({ name, value, decisions }) => (
+              <div key={name}>
+                <h3>{`Decisions by ${name} ${value}`}</h3>
+                {scope && <p class="faint">{scope}</p>}
+                {decisions.length === 0 && <p class="faint">No decisions are stored.</p>}
+                <ul>
+                  {decisions.map(({ id, at, action, event }) => (
+                    <li key={id}>
+                      <a href={`#/decisions/${id}`}>{formatExact(at)}</a> {event}{" "}
+                      <ActionBadge action={action} />
+                    </li>
+                  ))}
+                </ul>
+                {decisions.length > 0 && (
+                  <p>
+                    <a href={`#/decisions?${new URLSearchParams({ [name]: value })}`}>All these decisions</a>
+                  </p>
+                )}
+              </div>
+            ))}
             <h3>Changes</h3>
             {entries.length === 0 && <p class="faint">The audit trail has no changes to this value.</p>}
             <ul>

@@ -2,9 +2,8 @@
 // text.
 
 import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Answer } from "../../answers.ts";
-import { ApiError } from "../../api.ts";
-import { Card } from "../../components/basics.tsx";
+import type { Answer, Lookup } from "../../answers.ts";
+import { Button, Card } from "../../components/basics.tsx";
 import { Field } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { formatAges, formatCount } from "../../format.ts";
@@ -147,26 +146,27 @@ const Examples = ({ isListGone }: { isListGone: boolean }) => (
 
 function Results({ search }: { search: Search }) {
   const { values } = search.found;
-  const lookup = useLoad((signal) => answersTo(search, signal), []);
+  const lookup = useLoad<Lookup>((signal, show) => answersTo(search, signal, show), []);
   const reload = () => {
     forgetAnswers();
     lookup.reload();
   };
   const what = values.length === 1 ? values[0] : `${formatCount(values.length)} values`;
-  const hint = (error: unknown) =>
-    error instanceof ApiError && error.code === "DATA_NOT_LOADED" ? (
-      <p>
-        <a href="#/data">Go to Data to start an update</a>
-      </p>
-    ) : null;
   return (
-    <Loaded from={lookup} waiting={`Looking up ${what} …`} hint={hint}>
+    <Loaded from={lookup} waiting={`Looking up ${what} …`} isLong>
       {({ answers, missing, ages }) => {
         const behind = ages.filter(({ answer: name }) => answers.some((answer) => readsData(answer, name)));
         const lacking = missing.filter((gap) => answers.some((answer) => lacksData(answer, gap)));
-        const [answer] = answers.length === 1 ? answers : [];
+        const [answer] = values.length === 1 ? answers : [];
+        const isPart = answers.length < values.length && lookup.error === undefined;
         return (
           <>
+            {isPart && (
+              <p role="status">
+                {`Looked up ${formatCount(answers.length)} of ${what} … `}
+                <Button text="Cancel" onClick={lookup.cancel} />
+              </p>
+            )}
             {lacking.length > 0 && (
               <p class="problem">The server currently has no data for {lacking.join(", ")}.</p>
             )}

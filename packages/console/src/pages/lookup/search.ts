@@ -53,10 +53,14 @@ export function forgetAnswers(): void {
  * Looks up the values. A second call for the same object returns the same answers.
  * @throws {ApiError}
  */
-export async function answersTo(search: Search, signal: AbortSignal): Promise<Lookup> {
+export async function answersTo(
+  search: Search,
+  signal: AbortSignal,
+  show: (part: Lookup) => void,
+): Promise<Lookup> {
   const known = answers.get(search);
   if (known !== undefined) return known;
-  const lookup = await lookUp(search.found.values, signal);
+  const lookup = await lookUp(search.found.values, signal, show);
   answers.set(search, lookup);
   return lookup;
 }

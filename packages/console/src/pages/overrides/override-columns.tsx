@@ -75,13 +75,17 @@ export const HISTORY_COLUMNS: readonly Column<Override>[] = [
   ],
 ];
 
-function stateOf({ removed_at, expires_at }: Override) {
-  const isExpired = expires_at !== null && Date.parse(expires_at) <= Date.now();
-  const ended = removed_at ?? (isExpired ? expires_at : null);
+/** When an override was removed, or has expired; null if it is active. */
+const endOf = ({ removed_at, expires_at }: Override) =>
+  removed_at ?? (expires_at !== null && Date.parse(expires_at) <= Date.now() ? expires_at : null);
+export const isActive = (override: Override) => endOf(override) === null;
+
+function stateOf(override: Override) {
+  const ended = endOf(override);
   if (ended === null) return <Badge kind="good">active</Badge>;
   return (
     <>
-      {removed_at ? "removed " : "expired "}
+      {override.removed_at ? "removed " : "expired "}
       <RelativeTime iso={ended} />
     </>
   );

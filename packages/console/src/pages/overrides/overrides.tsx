@@ -3,12 +3,15 @@
 import { useState } from "preact/hooks";
 import { call } from "../../api.ts";
 import { Button, Card } from "../../components/basics.tsx";
-import { ResourceList } from "../../components/resource.tsx";
+import { ResourceDetail, ResourceList } from "../../components/resource.tsx";
+import { TableCard } from "../../components/table.tsx";
+import type { PageProps } from "../../hooks.ts";
 import { forgetAnswers } from "../lookup/search.ts";
 import { FilesCard } from "./files.tsx";
 import {
   ADDED,
   HISTORY_COLUMNS,
+  isActive,
   NEW_FIELDS,
   OVERRIDE_COLUMNS,
   overrideActions,
@@ -16,7 +19,27 @@ import {
 
 const MAX_OVERRIDES = 10_000;
 
-export function OverridesPage() {
+export const OverridesPage = ({ rest }: PageProps) =>
+  rest === "" ? (
+    <Overview />
+  ) : (
+    <ResourceDetail route="GET overrides/{id}" id={rest} noun="override">
+      {(override, reload) => (
+        <TableCard
+          caption={`Override ${override.id}`}
+          rows={[override]}
+          rowKey={({ id }) => id}
+          columns={[
+            ...HISTORY_COLUMNS,
+            ["Action", (one) => isActive(one) && <span class="actions">{overrideActions(one, reload)}</span>],
+          ]}
+          empty=""
+        />
+      )}
+    </ResourceDetail>
+  );
+
+function Overview() {
   const [changes, setChanges] = useState(0);
   const [hasHistory, setHistory] = useState(false);
   const changed = () => {
