@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { decisionId, decisionRow } from "../../../test/harness/decision-rows.ts";
 import { openStore } from "./store.ts";
 
 test("a new table is part of backups, unless copy.ts lists it as one of running servers", async () => {
@@ -27,6 +28,32 @@ test("a new table is part of backups, unless copy.ts lists it as one of running 
       "inkling_webhooks",
     ]);
     expect(await store.copy.filled()).toEqual([]);
+  } finally {
+    await store.close();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test.each([
+  ["keeps the counts of decisions that remain", 1, [{ fraud: 1, decisions: 2 }]],
+  ["brings the counts of decisions that are gone", 0, [{ fraud: 0, decisions: 1 }]],
+])("a backup without decisions %s", async (_, remaining, expected) => {
+  const folder = mkdtempSync(join(tmpdir(), "inkling-copy-"));
+  const store = await openStore(`sqlite://${join(folder, "inkling.db")}`);
+  const by = { author: "ada", source: "cli" } as const;
+  try {
+    const now = Date.now();
+    await store.decisions.add([decisionRow(1, now)]);
+    const from = join(folder, "copy.db");
+    writeFileSync(from, "");
+    await store.copy.writeTo(from, false);
+    await store.decisions.add([decisionRow(2, now)]);
+    await store.decisions.label(decisionId(2), "fraud");
+    if (remaining === 0) await store.decisions.delete({ before: now + 1 }, by);
+    const request = { from, what: "backup", decisions: false, replace: true, by, about: {} } as const;
+    await store.copy.take({ ...request, action: "database-restored" });
+    const { tallies } = await store.decisions.tallies(now - 7_200_000);
+    expect(tallies.map(({ fraud, decisions }) => ({ fraud, decisions }))).toEqual(expected);
   } finally {
     await store.close();
     rmSync(folder, { recursive: true });

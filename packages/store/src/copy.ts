@@ -15,6 +15,8 @@ import { NOTICED } from "./notices.ts";
 import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
 const DECISIONS = "inkling_decisions";
+/** Outlives decisions, but counts those that are stored. */
+const DECISION_COUNTS = "inkling_decision_counts";
 /** Left out of backups, because they would be sent again, and contain what decisions contain. */
 const DELIVERIES = "inkling_deliveries";
 /** Tables that belong to the servers that use a database. A restore leaves them as they are. */
@@ -92,9 +94,10 @@ export class DatabaseCopy {
     return withFile(from, (file) => {
       file.run("BEGIN"); // reads all tables as of one moment
       return tables.write(async (tx) => {
-        const names = tablesOf(file).filter(
-          (table) => what === "everything" || (!OF_SERVERS.has(table) && (decisions || table !== DECISIONS)),
-        );
+        // Decisions that remain keep their counts: a label that changes would otherwise make a count negative.
+        const remain = decisions || (await filledOf(tx, [DECISIONS])).length === 0 ? [] : [DECISION_COUNTS];
+        const kept = new Set([...OF_SERVERS, ...(decisions ? [] : [DECISIONS]), ...remain]);
+        const names = tablesOf(file).filter((table) => what === "everything" || !kept.has(table));
         // Changes the stamps first, as every change does, so that other changes happen entirely before or after this one.
         for (const stamp of ["inkling_key_stamp", "inkling_override_stamp"])
           await tx.unsafe(`UPDATE ${stamp} SET stamp = $1`, [randomBase62(22, tables.randomBytes)]);

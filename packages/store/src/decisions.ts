@@ -244,7 +244,11 @@ export class DecisionStore {
     return results;
   }
 
-  /** Sets outcomes, and counts them. @returns the selected decisions as they were before */
+  /**
+   * Sets outcomes, and counts them. The same outcome again, without a note, changes nothing, so that a repeated label does
+   * not remove the note.
+   * @returns the selected decisions as they were before
+   */
   private async setOutcomes(
     tx: TransactionSQL,
     labels: ReadonlyMap<string, Label>,
@@ -253,8 +257,9 @@ export class DecisionStore {
     const rows: (CountedRow & Pick<StoredRow, "id" | "outcome">)[] =
       await tx`SELECT id, outcome, created_at, rule, reasons, shadow, unweighted FROM inkling_decisions
         WHERE id IN ${tx([...labels.keys()])} AND ${which} ORDER BY id ${tx.unsafe(this.tables.isShared ? "FOR UPDATE" : "")}`;
-    for (const { id } of rows) {
+    for (const { id, outcome: before } of rows) {
       const { outcome, at, note } = labels.get(id)!;
+      if (outcome === before && note === undefined) continue;
       await tx`UPDATE inkling_decisions SET outcome = ${outcome}, outcome_at = ${at}, outcome_note = ${note ?? null}
         WHERE id = ${id}`;
     }
