@@ -8,7 +8,7 @@
 
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { parseCopyName } from "@inkling/contract";
+import { ACCEPT_RELEASE } from "@inkling/contract";
 import {
   currentName,
   DATA_FOLDER,
@@ -94,7 +94,10 @@ async function buildLocked(
     code,
     before,
     keepGeo,
-    accept: accept.map((name) => parseCopyName(name).feed),
+    // A feed that was named with another copy than the held one is checked like any other.
+    accept: accept.includes(ACCEPT_RELEASE)
+      ? [ACCEPT_RELEASE]
+      : loaded.flatMap(({ feed, isAccepted }) => (isAccepted ? feed.id : [])),
     effects,
   });
   const manifest = describe(segments, feeds, { code, ...decided }, effects.now());

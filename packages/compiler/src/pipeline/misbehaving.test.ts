@@ -904,6 +904,19 @@ describe("between builds", () => {
     expect(script.count).toBe(requestsBefore + 1);
   });
 
+  test("--accept of a copy that is no longer held exempts no other copy from the check of the release", async () => {
+    const feed = row("tor-bulk-exits", { widest: { v4: 24, v6: 64 }, change: Number.POSITIVE_INFINITY });
+    script.answer = good(TOR_LIST, 1);
+    await run(feed, DAY_1);
+    script.answer = (_, response) => {
+      const wide = numbers(1_600, 0).map((k) => `45.${k >> 8}.${k & 255}.0/24\n`);
+      send(response, wide.join(""), dated(DAY_2));
+    };
+    const other = { accept: [copyName(feed.id, "0".repeat(64))] };
+    expect(await run(feed, DAY_2, other)).toMatchObject({ published: false, held: [feed.id] });
+    expect(shown().held?.why).toMatch(/^the release fails its check/);
+  });
+
   test("--accept takes exactly the held copy, without a request", async () => {
     script.answer = good(TOR_LIST, 1);
     await run(TOR, DAY_1);
