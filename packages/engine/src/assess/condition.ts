@@ -210,7 +210,8 @@ class Compiler {
 
   private list(node: Extract<ASTNode, { op: "list" }>): Part {
     const parts = node.args.map((item) => {
-      if (item.op !== "value" && item.op !== "-_") {
+      const literal = item.op === "-_" ? item.args : item;
+      if (literal.op !== "value") {
         throw new ConditionError("a list can contain only text and number literals", item.start);
       }
       return this.part(item);
