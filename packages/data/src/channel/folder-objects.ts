@@ -2,10 +2,11 @@
 //
 // A network file system may never answer, so no call here waits for it synchronously or without a time limit. The limit
 // is 30 s, or 10 minutes for uploading a segment. A call that hangs blocks a thread, and Bun has few threads. So no
-// other call into the same folder begins until the hanging call ends. This needs no.
+// other call into the same folder begins until the hanging call ends.
 //
-// An object is replaced under a lock file beside it, which a publisher holds for milliseconds. If a publisher was killed
-// clock that hosts agree on, and no process id, which means nothing on another host or in another container.
+// An object is replaced under a lock file beside it, which a publisher holds for milliseconds. If a publisher was killed,
+// its lock remains, and another publisher removes the lock once it has not changed for a minute. This needs no clock that
+// hosts agree on, and no process id, which means nothing on another host or in another container.
 
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
