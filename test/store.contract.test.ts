@@ -898,6 +898,12 @@ for (const backend of BACKENDS) {
         for (const outcome of ["fraud", "fraud", "legitimate"] as const)
           await decisions.label(id(1), outcome);
         await decisions.label(id(2), "fraud", undefined, ADA, "a chargeback");
+        // The same outcome again keeps the note and its time, so there is nothing to record.
+        await decisions.label(id(2), "fraud", undefined, ADA);
+        await decisions.label(id(2), "fraud");
+        const disagreeing = (["legitimate", "fraud"] as const).map((outcome) => ({ ref: id(2), outcome }));
+        await decisions.labelRefs(disagreeing, true, ADA);
+        expect((await store.overrides.audit({ limit: 9 })).items).toHaveLength(1);
         expect((await decisions.find(id(2)))?.outcome_note).toBe("a chargeback");
         const counted = [
           "live|no-tor|2|1|1",
@@ -1168,6 +1174,35 @@ for (const backend of BACKENDS) {
         expect(sequences).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1]);
       });
 
+      test("a search of the audit trail reads a few entries at a time, so that lookups are answered meanwhile", async () => {
+        const { overrides } = await open();
+        const sql = new SQL(address);
+        const entry = { at: NOW, actor: "ada", action: "key-created", way: null, was: null, became: "{}" };
+        for (let from = 0; from < 3_000; from += 500)
+          await sql`INSERT INTO inkling_audit ${sql(
+            Array.from({ length: 500 }, (_, i) => ({
+              ...entry,
+              sequence: from + i + 1,
+              subject: `${from + i}`,
+            })),
+          )}`;
+        await sql.close();
+        let turns = 0;
+        const timer = setInterval(() => turns++, 0);
+        const found = async (subject: string, limit: number) => {
+          const { items, next } = await overrides.audit({ limit }, { subjects: [subject] });
+          return [items.map(({ sequence }) => sequence), next];
+        };
+        expect(await found("7", 1)).toEqual([[8], undefined]);
+        expect(await found("nothing", 1)).toEqual([[], undefined]);
+        clearInterval(timer);
+        expect(turns).toBeGreaterThanOrEqual(4);
+        const { items, next } = await overrides.audit({ limit: 700 }, { author: "ada" });
+        expect([items.length, items.at(-1)?.sequence, next]).toEqual([700, 2_301, "2301"]);
+        expect((await overrides.audit({ limit: 1_000, cursor: "501" })).items).toHaveLength(500);
+        expect((await overrides.audit({ limit: 1, cursor: "9999999999999999" })).items).toHaveLength(1);
+      });
+
       test("the stamp changes with every change; keys have their own", async () => {
         const store = await open();
         const keyStamp = await store.readKeyStamp();
@@ -1288,7 +1323,7 @@ for (const backend of BACKENDS) {
         expect(await stores[0].adminToken.find(hashToken(token))).toBeUndefined();
         expect(await stores[0].adminToken.revoke("bob", ADA)).toBeUndefined();
         expect(await stores[0].adminToken.list()).toEqual([]);
-        const { items } = await stores[0].overrides.audit({ limit: 10 }, { subject: "bob" });
+        const { items } = await stores[0].overrides.audit({ limit: 10 }, { subjects: ["bob"] });
         expect(items.map(({ author, action }) => `${author} ${action}`)).toEqual([
           "ada admin-token-revoked",
           "ada admin-token-created",

@@ -1062,7 +1062,7 @@ describe("audit", () => {
     await choose("Action", "");
     await choose("Time", "");
     await until(() => page.url().endsWith("#/audit"));
-    await page.getByText("Enter the exact id, not a name or a value.").waitFor();
+    await page.getByText("Enter a whole id, value or name.").waitFor();
   });
 
   test("older entries, page by page", async () => {

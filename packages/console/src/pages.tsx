@@ -109,7 +109,7 @@ const AuditPage = ({ rest }: PageProps) => (
       {
         action: { options: ACTIONS },
         source: { options: Object.entries(AUDIT_SOURCES) },
-        subject: { note: "Enter the exact id, not a name or a value.", placeholder: "key_…, ovr_…, feed" },
+        subject: { note: "Enter a whole id, value or name.", placeholder: "key_…, ovr_…, feed" },
       },
     ]}
     columns={[

@@ -3,6 +3,7 @@
 import { AUDIT_ACTIONS, hasRole } from "@inkling/contract";
 import type { ValidAdminToken } from "@inkling/store/admin-token";
 import { AUDIT_SOURCES, type AuditEntry, auditJson, isAuditCursor } from "@inkling/store/audit";
+import { overrideTarget } from "@inkling/store/overrides/override";
 import { isoTime } from "@inkling/store/text/fields";
 import { hostOnly } from "@inkling/store/webhooks";
 import { z } from "zod";
@@ -29,7 +30,7 @@ export const AUDIT = {
     audit: operation({
       route: "GET audit",
       summary: "List who changed what, newest first",
-      docs: "audit trail, newest first: who changed what, when and through which interface, with the values before and after. `action`, `source`, `author`, `subject`, `since`, `limit`, `cursor`",
+      docs: "audit trail, newest first: who changed what, when and through which interface, with the values before and after. `action`, `source`, `author`, `subject`, `since`, `limit`, `cursor`. After two seconds, a page ends early, even without entries; `next_cursor` continues the search",
       input: {
         action: oneOf(AUDIT_ACTIONS).optional().meta({ description: "Only this action" }),
         source: oneOf(AUDIT_SOURCES)
@@ -55,8 +56,9 @@ Entries from older versions, which did not record the source, have -.`,
           "inkling audit --action feed-disabled --limit 1000",
         ],
       },
-      run: async ({ store, token }, { limit, cursor, ...filter }) => {
-        const page = await store.overrides.audit({ limit, cursor }, filter);
+      run: async ({ store, token }, { limit, cursor, subject, ...filter }) => {
+        const subjects = subject === undefined ? undefined : writtenForms(subject);
+        const page = await store.overrides.audit({ limit, cursor }, { ...filter, subjects });
         return {
           entries: page.items.map((entry) => auditJson(shownTo(token, entry))),
           next_cursor: page.next ?? null,
@@ -65,6 +67,9 @@ Entries from older versions, which did not record the source, have -.`,
     }),
   },
 } as const satisfies Resource;
+
+/** Entries contain addresses, networks and domains in their normal form, and the hash of an email address. */
+const writtenForms = (subject: string) => [...new Set([subject, overrideTarget(subject)?.value ?? subject])];
 
 /** Returns an entry as a token may see it: only an administrator sees more of a webhook's URL than its host. */
 function shownTo(token: ValidAdminToken | undefined, entry: AuditEntry): AuditEntry {

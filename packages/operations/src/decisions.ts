@@ -1,7 +1,7 @@
 // decisions.ts: lists, shows, labels, counts and deletes stored decisions.
 
 import { ACTIONS, DEGRADED_DATA, OUTCOMES, REASON_CODES } from "@inkling/contract";
-import { visitorNetworkOf } from "@inkling/engine";
+import { toAsciiDomain, visitorNetworkOf } from "@inkling/engine";
 import { DEFAULT_RULESET, parseRuleset, type Ruleset, RulesetError } from "@inkling/engine/assess";
 import { DECISION_PAGES, MAX_LABELLED, type RefOutcome } from "@inkling/store/decisions";
 import { decisionJson } from "@inkling/store/decisions/record";
@@ -111,7 +111,9 @@ const filters = {
       description:
         "Only decisions about this network, a /24 (IPv4) or /48 (IPv6), or about the network of this address",
     }),
-  domain: word(255).meta({ description: "Only decisions about email addresses in this domain" }),
+  domain: word(255)
+    .transform((value) => value && (toAsciiDomain(value) ?? value))
+    .meta({ description: "Only decisions about email addresses in this domain" }),
   since,
   until,
 };

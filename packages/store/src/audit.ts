@@ -6,9 +6,8 @@ import type { AuditAction } from "@inkling/contract";
 import { messageOf } from "@inkling/data";
 import type { SQL, TransactionSQL } from "bun";
 import type { EpochMs } from "./keys/key.ts";
-import { type Page, type PageRequest, ROWS_AT_ONCE } from "./tables.ts";
+import { type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
 import { visibleText } from "./text/visible-text.ts";
-import type { UnreadableRows } from "./unreadable.ts";
 
 /** How a change was made. `file` stands for settings that a server read from files, environment variables and flags. */
 export const AUDIT_SOURCES = ["api", "console", "cli", "mcp", "file"] as const;
@@ -41,8 +40,8 @@ export interface AuditFilter {
   readonly action?: AuditAction | undefined;
   readonly source?: AuditSource | undefined;
   readonly author?: string | undefined;
-  /** The id of the changed object, or its value, name or another field as a whole, such as `185.220.101.1`. */
-  readonly subject?: string | undefined;
+  /** Texts, one of which is the id of the changed object, or its value, name or another field as a whole. */
+  readonly subjects?: readonly string[] | undefined;
   /** The earliest time to include. */
   readonly since?: EpochMs | undefined;
 }
@@ -117,35 +116,63 @@ export function auditJson({ sequence, at, author, source, action, subject, befor
   };
 }
 
-/** Returns the condition that an entry's id, or a field of its object, is this text. */
-function isAbout(sql: SQL, subject: string) {
-  const field = `%":${JSON.stringify(subject).replaceAll(/[!%_]/g, "!$&")}%`;
-  return sql`(subject = ${subject} OR was LIKE ${field} ESCAPE '!' OR became LIKE ${field} ESCAPE '!')`;
+/** Maximum entries that one query reads to filter them. SQLite needs about 8 ms for this many. */
+const SLICE = 500;
+/** Maximum milliseconds for one page. A filter may match few of many entries. */
+const PAGE_MS = 2_000;
+
+/** Returns the condition that an entry's id, or a field of its object, is one of these texts. */
+function isAbout(sql: SQL, subjects: readonly string[]) {
+  const conditions = subjects.map((subject) => {
+    const field = `%":${JSON.stringify(subject).replaceAll(/[!%_]/g, "!$&")}%`;
+    return sql`subject = ${subject} OR was LIKE ${field} ESCAPE '!' OR became LIKE ${field} ESCAPE '!'`;
+  });
+  return sql`(${conditions.reduce((any, one) => sql`${any} OR ${one}`)})`;
 }
 
-/** Reads a page of the trail, newest entries first. */
+/**
+ * Reads a page of the trail, newest entries first. After {@link PAGE_MS}, the page ends early, even without any entry,
+ * and `next` continues the search.
+ */
 export async function auditPage(
-  sql: SQL,
+  tables: Tables,
   { limit, cursor }: PageRequest,
-  { action, source, author, subject, since }: AuditFilter,
-  unreadable: UnreadableRows,
+  { action, source, author, subjects = [], since }: AuditFilter,
 ): Promise<Page<AuditEntry>> {
-  const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
-  const rows: AuditRow[] =
-    await sql`SELECT sequence, at, actor AS author, way AS source, action, subject, was, became FROM inkling_audit
-    WHERE sequence < ${before}
-      AND ${action === undefined ? sql`1 = 1` : sql`action = ${action}`}
-      AND ${source === undefined ? sql`1 = 1` : sql`way = ${source}`}
-      AND ${author === undefined ? sql`1 = 1` : sql`actor = ${author}`}
-      AND ${subject === undefined ? sql`1 = 1` : isAbout(sql, subject)}
-      AND ${since === undefined ? sql`1 = 1` : sql`at >= ${since}`}
-    ORDER BY sequence DESC LIMIT ${limit + 1}`;
-  const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
-  return {
-    items: unreadable.read("audit", shown, auditFromRow, ({ sequence }) => String(sequence)),
-    next: rows.length > limit && last !== undefined ? String(last.sequence) : undefined,
-  };
+  const end = performance.now() + PAGE_MS;
+  const items: AuditRow[] = [];
+  const page = (next: number | undefined) => ({
+    items: tables.unreadable.read("audit", items.slice(0, limit), auditFromRow, ({ sequence }) =>
+      String(sequence),
+    ),
+    next: next === undefined ? undefined : String(next),
+  });
+  let before = Math.min(Number(cursor ?? Number.MAX_SAFE_INTEGER), await tables.read(endOf));
+  for (; ; await Bun.sleep(0)) {
+    const from = before - Math.max(SLICE, limit + 1);
+    const rows: AuditRow[] = await tables.read(
+      (sql) =>
+        sql`SELECT sequence, at, actor AS author, way AS source, action, subject, was, became FROM inkling_audit
+          WHERE sequence < ${before} AND sequence >= ${from}
+            AND ${action === undefined ? sql`1 = 1` : sql`action = ${action}`}
+            AND ${source === undefined ? sql`1 = 1` : sql`way = ${source}`}
+            AND ${author === undefined ? sql`1 = 1` : sql`actor = ${author}`}
+            AND ${subjects.length === 0 ? sql`1 = 1` : isAbout(sql, subjects)}
+            AND ${since === undefined ? sql`1 = 1` : sql`at >= ${since}`}
+          ORDER BY sequence DESC LIMIT ${limit + 1 - items.length}`,
+    );
+    items.push(...rows);
+    if (items.length > limit) return page(Number(items[limit - 1]!.sequence));
+    if (from <= 1) return page(undefined);
+    if (performance.now() >= end) return page(from);
+    before = from;
+  }
+}
+
+/** The sequence that the next entry will have. */
+async function endOf(sql: SQL): Promise<number> {
+  const rows: { last: number | string | null }[] = await sql`SELECT MAX(sequence) AS last FROM inkling_audit`;
+  return Number(rows[0]?.last ?? 0) + 1;
 }
 
 export const isAuditCursor = (text: string) => /^[1-9]\d{0,15}$/.test(text);

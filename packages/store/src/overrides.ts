@@ -152,9 +152,9 @@ export class OverrideStore {
     return OVERRIDE_PAGES.page(rows, limit, (shown) => this.readRows(shown));
   }
 
-  /** Lists the audit trail, newest first. */
+  /** Lists the audit trail, newest first, in steps between which requests are answered. */
   audit(request: PageRequest, filter: AuditFilter = {}): Promise<Page<AuditEntry>> {
-    return this.records.read((sql) => auditPage(sql, request, filter, this.tables.unreadable));
+    return auditPage(this.records, request, filter);
   }
 
   /**

@@ -213,6 +213,14 @@ test("the audit trail is filtered by what its rows show", async () => {
   for (const none of ["185.220.101.", "85.220.101.1", "185.220.101._", "%", '1","flag":"is_proxy'])
     expect([none, await count(none)]).toEqual([none, 0]);
   expect(await count("100%_x")).toBe(1);
+  for (const [value, flag, asWritten] of [
+    ["2a00:1450::1", "is_proxy", "2A00:1450:0::1"],
+    ["xn--mnchen-3ya.de", "disposable", "München.de"],
+    ["jane@gmail.com", "disposable", "Jane+shop@gmail.com"],
+  ] as const) {
+    await it.ask("POST", "overrides", { value, flag, verdict: true, note: "n" });
+    expect([asWritten, await count(asWritten)]).toEqual([asWritten, 1]);
+  }
 });
 
 test("an analyst publishes shadow rules, but nothing that decides", async () => {

@@ -16,7 +16,7 @@ const TOR = {
 async function setUp() {
   const it = await adminServer();
   await it.store.decisions.add([
-    decisionRow(1, NOW),
+    decisionRow(1, NOW, { email_domain: "xn--mnchen-3ya.de" }),
     decisionRow(2, NOW - 1_000, {
       ...TOR,
       event: "login",
@@ -49,6 +49,9 @@ describe("decisions", () => {
       ["network=81.2.69.0/24&ref=user-81", [2]],
       ["network=81.2.6.0/24", []],
       ["network=2a00:1450::1", []],
+      ["network=::ffff:81.2.69.1", [2, 3, 4]],
+      ["domain=xn--mnchen-3ya.de", [1]],
+      ["domain=M%C3%BCnchen.DE", [1]],
       ["outcome=none&until=2026-05-30T00:00:00Z", [4]],
       ["outcome=fraud", []],
     ] as const)
