@@ -97,6 +97,7 @@ describe("refuses", () => {
     ["list_decisions", { ["x".repeat(5_000)]: 1 }, "BODY_INVALID"],
     ["look_up", { values: Array(101).fill("8.8.8.8") }, "values"],
     ["look_up", { values: ["8.8.8.8"], __proto__: null, constructor: 1 }, "constructor"],
+    ["get_decision", { id: "asm_\0" }, "arguments: must not contain the character U+0000"],
     ["look_up", { values: [["x"]] }, "values"],
     ["look_up", { values: ["8.8.8.8"] }, "DATA_NOT_LOADED"],
     ["look_up", {}, "values"],

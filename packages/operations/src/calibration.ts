@@ -15,6 +15,7 @@ import {
 } from "@inkling/engine/assess";
 import type { DecisionTally } from "@inkling/store/decision-counts";
 import { DAY_MS } from "@inkling/store/keys/day";
+import type { PublishedRuleset } from "@inkling/store/rulesets/record";
 import { isoTime } from "@inkling/store/text/fields";
 import { z } from "zod";
 import type { OperationContext } from "./context.ts";
@@ -77,10 +78,27 @@ const suggested = z.strictObject({
   text: z.string().meta({ description: "The newest ruleset with these weights" }),
 });
 
+/**
+ * Reads the text of a published ruleset.
+ * @throws AdminProblem if this version cannot read it, because a newer one published it
+ */
+export function readable<T>({ number, text }: PublishedRuleset, read: (text: string) => T): T {
+  try {
+    return read(text);
+  } catch (error) {
+    if (!(error instanceof RulesetError || error instanceof z.ZodError)) throw error;
+    throw new AdminProblem(
+      "RULESET_INVALID",
+      `This version of Inkling cannot read ruleset ${number}. Upgrade this server, or let an administrator publish another ruleset.`,
+      error instanceof RulesetError ? error.message.split("\n") : [],
+    );
+  }
+}
+
 async function measure(context: OperationContext, since = context.now() - DEFAULT_DAYS * DAY_MS) {
   const { store } = context;
   const newest = await store.rulesets.newest();
-  const ruleset = parseRuleset(newest.text, newest.number);
+  const ruleset = readable(newest, (text) => parseRuleset(text, newest.number));
   const { from, tallies } = await store.decisions.tallies(since);
   const sets = tallies
     .filter(({ kind }) => kind === "reasons")
@@ -102,6 +120,7 @@ export const calibrate = operation({
   route: "GET decisions/calibration",
   summary: "How often each reason and rule was right, judged by outcomes, and the weights that this suggests",
   docs: "how often each reason and each rule of the newest ruleset applied and was right, and a [suggested weight](rulesets.md#calibration) for each reason. `since` (default 90 days)",
+  problems: ["RULESET_INVALID"],
   input,
   output: calibration,
   command: {

@@ -19,6 +19,7 @@ test.each([
   ["a,fraud,2026-06-02", "`at` is in the future"],
   [",fraud", "ref: is empty"],
   ['{"ref":1,"outcome":"fraud"}', "ref: must be text"],
+  ['{"ref":"a\\u0000","outcome":"fraud"}', "ref: contains a control character, which no stored `ref` has"],
   ['{"ref":"a","outcome":"fraud","by":"x"}', "unknown field `by`"],
   ["{", "is not JSON"],
   ["x".repeat(2_000), "is longer than 1,024 characters"],

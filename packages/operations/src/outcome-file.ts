@@ -20,7 +20,11 @@ const HEADER = /^"?ref"?,"?outcome"?(,"?at"?)?$/i;
 const FIELD = /,\s*(?:"((?:[^"]|"")*)"\s*|([^",]*))/y;
 
 const row = z.strictObject({
-  ref: z.string("must be text").min(1, "is empty").max(128, "is longer than 128 characters"),
+  ref: z
+    .string("must be text")
+    .min(1, "is empty")
+    .max(128, "is longer than 128 characters")
+    .regex(/^\P{Cc}*$/u, "contains a control character, which no stored `ref` has"),
   outcome: oneOf(OUTCOMES),
   at: isoTime.optional(),
 });

@@ -16,7 +16,7 @@ import { isRulesetCursor, type NewRuleset, RulesetConflictError } from "@inkling
 import { type PublishedRuleset, rulesetJson } from "@inkling/store/rulesets/record";
 import { isoTime } from "@inkling/store/text/fields";
 import { z } from "zod";
-import { share, suggestRuleset } from "./calibration.ts";
+import { readable, share, suggestRuleset } from "./calibration.ts";
 import type { OperationContext } from "./context.ts";
 import { count, nextCursor, operation, pageInput, type Resource, text, time } from "./operation.ts";
 import { AdminProblem, found } from "./problem.ts";
@@ -196,7 +196,7 @@ If the ruleset has a mistake, or one of its examples fails, nothing is published
         if (token === undefined || hasRole(token.role, "admin"))
           return publish(context, { text, note, current });
         const newest = await store.rulesets.newest();
-        if (!Bun.deepEquals(decidingPart(newest.text), decidingPart(text)))
+        if (!Bun.deepEquals(readable(newest, decidingPart), decidingPart(text)))
           throw new AdminProblem(
             "ROLE_REQUIRED",
             "The role `analyst` may change only shadow rules, rules that are off, and examples. This ruleset would decide differently; to publish it, use a token with the role `admin`.",

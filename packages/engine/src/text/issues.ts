@@ -62,3 +62,15 @@ export function whyUncheckable(document: unknown, most: number): string | undefi
   }
   return undefined;
 }
+
+/** Explains that a document has a text with U+0000, which PostgreSQL cannot store or compare; undefined if it has none. */
+export function whyUnstorable(document: unknown): string | undefined {
+  const waiting: unknown[] = [document];
+  while (waiting.length > 0) {
+    const value = waiting.pop();
+    if (typeof value === "string" && value.includes("\0")) return "must not contain the character U+0000";
+    if (typeof value === "object" && value !== null)
+      for (const inner of Object.values(value)) waiting.push(inner);
+  }
+  return undefined;
+}

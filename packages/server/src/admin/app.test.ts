@@ -193,6 +193,8 @@ describe("refusals", () => {
     ],
     ["a parameter", "PARAMETER_INVALID", "GET", "overrides?limt=1"],
     ["a parameter that objects have", "PARAMETER_INVALID", "GET", "overrides?__proto__=1"],
+    ["a text that PostgreSQL cannot store", "PARAMETER_INVALID", "GET", "decisions?event=a%00"],
+    ["the same in a body", "BODY_INVALID", "POST", "rulesets", { text: "", note: "a\0" }],
     ["a limit with a space", "PARAMETER_INVALID", "GET", "overrides?limit=%201"],
     ["a limit with an exponent", "PARAMETER_INVALID", "GET", "overrides?limit=1e2"],
     ["a boolean in capitals", "PARAMETER_INVALID", "GET", "overrides?ended=TRUE"],

@@ -6,7 +6,7 @@
 // reads in every session, ten times as long (137 instead of 13 KB for the role `read`).
 
 import { type AdminRole, hasRole, MAX_RULESET_BYTES } from "@inkling/contract";
-import { issueLines, whyUncheckable } from "@inkling/engine";
+import { issueLines, whyUncheckable, whyUnstorable } from "@inkling/engine";
 import { type AdminProblem, type AnyOperation, bodyProblem, RESOURCES, roleOf } from "@inkling/operations";
 import {
   type CallToolResult,
@@ -100,7 +100,7 @@ async function call(
 
 /** @throws AdminProblem */
 function inputOf({ input }: AnyOperation, given: Readonly<Record<string, unknown>>) {
-  const why = whyUncheckable(given, MAX_VALUES);
+  const why = whyUncheckable(given, MAX_VALUES) ?? whyUnstorable(given);
   if (why !== undefined) throw bodyProblem([`arguments: ${why}`]);
   const read = z.strictObject(input).safeParse(given);
   if (read.success) return read.data;

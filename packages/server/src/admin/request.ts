@@ -1,6 +1,6 @@
 // request.ts: checks the parts of an admin API request, and prevents a request from running twice.
 
-import { issueLines, whyUncheckable } from "@inkling/engine";
+import { issueLines, whyUncheckable, whyUnstorable } from "@inkling/engine";
 import { fromText } from "@inkling/operations/operation";
 import { bodyProblem } from "@inkling/operations/problem";
 import type { ValidAdminToken } from "@inkling/store/admin-token";
@@ -28,8 +28,13 @@ export function readQuery(search: string, query: z.ZodRawShape): Record<string, 
     allowed.includes(name) ? fromText(query[name] as z.ZodType, text) : text,
   ]);
   const read = z.object(query).safeParse(Object.fromEntries(given));
-  if (unknown.length + repeated.length === 0 && read.success) return read.data;
+  const nul = [...parameters].flatMap(([name, text]) => {
+    const why = allowed.includes(name) ? whyUnstorable(text) : undefined;
+    return why === undefined ? [] : [`${name}: ${why}`];
+  });
+  if (unknown.length + repeated.length + nul.length === 0 && read.success) return read.data;
   const problems = [
+    ...nul,
     ...unknown.map((name) => `${name.slice(0, 60)}: unknown parameter`),
     ...repeated.map((name) => `${name}: sent more than once`),
     ...(read.success ? [] : issueLines(read.error, "query", Object.fromEntries(parameters))),
@@ -101,7 +106,7 @@ export function readBody(bytes: Uint8Array, schema: z.ZodType, maxBytes: number)
   } catch {
     throw new AdminProblem("BODY_INVALID");
   }
-  const why = whyUncheckable(json, maxBytes * MAX_VALUES_PER_BYTE);
+  const why = whyUncheckable(json, maxBytes * MAX_VALUES_PER_BYTE) ?? whyUnstorable(json);
   if (why !== undefined) throw bodyProblem([`body: ${why}`]);
   const read = schema.safeParse(json);
   if (read.success) return read.data;

@@ -44,6 +44,21 @@ test("publish, list, show, restore", async () => {
   ]);
 });
 
+test("a newest ruleset that this version cannot read is named as such, and can be replaced by an administrator", async () => {
+  const { ask, store } = await adminServer();
+  const { document } = await ask("POST", "admin-tokens", { name: "bea", role: "analyst" });
+  const analyst = { Authorization: `Bearer ${document.token}` };
+  await store.rulesets.publish({ text: "future = 1", note: "" }, { author: "ada", source: "cli" });
+  const refused = {
+    code: "RULESET_INVALID",
+    detail: expect.stringMatching(/^This version of Inkling cannot read ruleset 1\. Upgrade/),
+  };
+  expect((await ask("GET", "decisions/calibration")).document).toMatchObject(refused);
+  expect((await ask("GET", "rulesets/suggested")).document).toMatchObject(refused);
+  expect((await ask("POST", "rulesets", { text: "" }, analyst)).document).toMatchObject(refused);
+  expect((await ask("POST", "rulesets", { text: "" })).status).toBe(201);
+});
+
 test("a ruleset with mistakes changes nothing, and every mistake is named", async () => {
   const { ask, store } = await adminServer();
   const text = '[[rule]]\nname = "a"\nwhen = \'ip.knd == "x"\'\nthen = "refuse"\nmode = "live"\n';
