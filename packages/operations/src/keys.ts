@@ -113,11 +113,11 @@ export const KEYS = {
       run: async ({ store, now }, { expires_in_days: days, ...request }) => {
         const at = now();
         const ending = days === undefined ? undefined : { from: at, until: at + days * DAY_MS };
-        const [page, today, lastDays] = await Promise.all([
+        const [page, today] = await Promise.all([
           store.readKeyPage(request, ending),
           store.usage.readDay(dayOf(at)),
-          store.usage.readLastDays(),
         ]);
+        const lastDays = await store.usage.readLastDays(page.items.map(({ id }) => id));
         const keys = page.items.map((key) => ({
           ...keyJson(key, at),
           last_used_at: lastDays.get(key.id) ?? null,
@@ -171,7 +171,7 @@ export const KEYS = {
       input: one,
       output: z.strictObject({ ...fields, ...used }).meta({ id: "UsedKey" }),
       run: async ({ store, now }, { id }) => {
-        const [key, lastDays] = await Promise.all([existingKey(store, id), store.usage.readLastDays(id)]);
+        const [key, lastDays] = await Promise.all([existingKey(store, id), store.usage.readLastDays([id])]);
         return { ...keyJson(key, now()), last_used_at: lastDays.get(id) ?? null };
       },
     }),
