@@ -432,22 +432,36 @@ export class DecisionStore {
   }
 
   /**
-   * Deletes the decisions that an operator selects. The audit trail does not record the `ref`.
+   * Deletes the decisions that an operator selects. The audit trail does not record the `ref`. If the deletion fails on
+   * the way, the trail has the number of decisions that are gone.
    * @returns the number of deleted decisions
    */
   async delete(which: Deletion, by: Author): Promise<number> {
-    const deleted = await this.tables.deleteInSteps("inkling_decisions", "id", (sql) =>
-      "ref" in which ? sql`ref = ${which.ref}` : sql`created_at < ${which.before}`,
-    );
-    await deleteOrphanedDeliveries(this.tables);
+    const { tables } = this;
+    let deleted = 0;
+    const select = (sql: SQL) =>
+      "ref" in which ? sql`ref = ${which.ref}` : sql`created_at < ${which.before}`;
+    try {
+      await tables.deleteInSteps("inkling_decisions", "id", select, (sum) => {
+        deleted = sum;
+      });
+      await deleteOrphanedDeliveries(tables);
+    } catch (error) {
+      if (deleted > 0) await this.recordDeletion(which, deleted, by).catch(() => {}); // the caller gets the first error
+      throw error;
+    }
+    await this.recordDeletion(which, deleted, by);
+    await tables.emptyLog();
+    return deleted;
+  }
+
+  private async recordDeletion(which: Deletion, deleted: number, by: Author): Promise<void> {
     const named = "ref" in which ? { by: "ref" } : { before: new Date(which.before).toISOString() };
     const entry = { ...by, action: "decisions-deleted", subject: "decisions", before: undefined } as const;
     await this.tables.write(async (tx) => {
       await lockAudit(tx);
       await insertAudit(tx, [{ ...entry, after: { ...named, deleted } }], this.tables.now());
     }, true);
-    await this.tables.emptyLog();
-    return deleted;
   }
 
   /** Returns the conditions of the most selective index that the filter can use. A rule needs two, which exclude each other. */

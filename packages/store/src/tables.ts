@@ -85,9 +85,15 @@ export class Tables {
   /**
    * Deletes rows in small steps, between which requests are answered.
    * @param key the columns that identify a row, separated by commas
+   * @param onDeleted is told after each step how many rows are deleted so far
    * @returns the number of deleted rows
    */
-  async deleteInSteps(table: string, key: string, where: (sql: SQL) => SQL.Query<unknown>): Promise<number> {
+  async deleteInSteps(
+    table: string,
+    key: string,
+    where: (sql: SQL) => SQL.Query<unknown>,
+    onDeleted: (deleted: number) => void = () => {},
+  ): Promise<number> {
     for (let deleted = 0; ; await Bun.sleep(0)) {
       const rows: unknown[] = await this.writeOnce(
         (sql) => sql`DELETE FROM ${sql.unsafe(table)} WHERE (${sql.unsafe(key)}) IN
@@ -95,6 +101,7 @@ export class Tables {
           RETURNING 1 AS one`,
       );
       deleted += rows.length;
+      onDeleted(deleted);
       if (rows.length < ROWS_AT_ONCE) return deleted;
     }
   }
