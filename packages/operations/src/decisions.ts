@@ -40,9 +40,7 @@ const decision = z
     review: z.boolean(),
     score: z.number(),
     reasons: z.array(z.strictObject({ code: text, weight: z.number(), precision: z.number().optional() })),
-    rule: text
-      .nullable()
-      .meta({ description: "The rule that decided; null if the score or `on_missing` decided" }),
+    rule: text.nullable().meta({ description: "The rule that decided; null if no rule matched" }),
     shadow: z.array(z.strictObject({ rule: text, action, review: z.literal(true).optional() })),
     degraded: z.array(z.enum(DEGRADED_DATA)),
     ruleset: count,

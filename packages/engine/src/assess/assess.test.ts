@@ -76,6 +76,12 @@ describe("data that is missing", () => {
       `${rule("all", "true", "allow")}${rule("r", 'ip.kind == "hosting"', "deny")}`,
       "allow",
     ],
+    [
+      "a flag, where a rule matches because of that",
+      ["is_abuser"],
+      rule("r", "!ip.is_abuser", "allow"),
+      "challenge",
+    ],
     ["a flag, where a rule decides that reads none", ["is_abuser"], rule("all", "true", "allow"), "allow"],
     [
       "a flag, where a rule only sets the mildest action",

@@ -46,7 +46,7 @@ export function assess(facts: Facts, ruleset: Ruleset, degraded: readonly Degrad
   const score = scoreOf(reasons);
   const decided = decide(live, facts);
   const scored = actionOf(score, thresholds);
-  const isOpen = degraded.length > 0 && couldMatch(ruleset, decided, degraded);
+  const isOpen = degraded.length > 0 && couldChange(ruleset, decided, degraded);
   const action = decided === undefined ? scored : actionBy(decided, scored);
   return {
     action: isOpen ? stricter(action, onMissing) : action,
@@ -60,16 +60,19 @@ export function assess(facts: Facts, ruleset: Ruleset, degraded: readonly Degrad
   };
 }
 
-/** Returns whether a rule might have matched with the missing data, or a reason if the score counts. */
-function couldMatch(
+/**
+ * Returns whether the missing data might have changed which rule matches, or a reason if the score counts. The rule that
+ * decided counts as well: without data, `!ip.is_proxy` matches everybody.
+ */
+function couldChange(
   { live, reasons, schema }: Ruleset,
   decided: LiveRule | undefined,
   degraded: readonly DegradedData[],
 ): boolean {
-  const unread = decided === undefined ? live : live.slice(0, live.indexOf(decided));
+  const asked = decided === undefined ? live : live.slice(0, live.indexOf(decided) + 1);
   const flags = degraded.filter((data) => FLAG_DATA.has(data));
   return (
-    unread.some(({ condition }) => readsAny(condition, schema, degraded)) ||
+    asked.some(({ condition }) => readsAny(condition, schema, degraded)) ||
     ((decided === undefined || decided.atLeast) &&
       reasons.some(({ condition }) => readsAny(condition, schema, flags)))
   );
