@@ -372,6 +372,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await page.getByRole("table").waitFor();
     await page.getByText("before, after").first().click();
     await look("audit");
+    if (device === "phone") await page.getByText("Filters", { exact: true }).click();
     await page.getByLabel("Source").selectOption("file");
     await page.getByText("Nothing matches.").waitFor();
     await look("audit-filtered");
@@ -393,6 +394,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
   test("loading, and a server that does not answer", async () => {
     await page.route("**/admin/v1/data/feeds", () => {}); // no answer yet
     await page.goto(`${server.origin}/#/data`);
+    await page.reload(); // forgets what the frame has loaded
     await page.locator("main .loading").waitFor();
     await look("loading");
     await page.route("**/admin/v1/keys**", (route) => route.abort());

@@ -89,9 +89,10 @@ export function FilterBar<R extends Route>({ route, of, texts }: FilterBarProps<
     </div>
   );
   if (!isPhone()) return bar;
+  const set = filters.filter(({ name }) => of.valueOf(name) !== "").length;
   return (
     <details>
-      <summary>Filters</summary>
+      <summary>{set > 0 ? `Filters (${set} set)` : "Filters"}</summary>
       {bar}
     </details>
   );
