@@ -4,6 +4,7 @@ import {
   cleanAnswer,
   dataStates,
   type EmailSegment,
+  IpSegment,
   type LoadedRelease,
   OVERRIDE_FLAGS,
   Overrides,
@@ -104,6 +105,17 @@ export function testOptions<T>(
   };
   return { options, counts: options.counts, recorded, refused, batched, lines };
 }
+
+/** Returns a segment that knows nothing about any address, except what `over` does. */
+export const testSegment = (over: Partial<IpSegment> = {}): IpSegment =>
+  Object.assign(Object.create(IpSegment.prototype), {
+    lookup: () => undefined,
+    record: () => 1,
+    evidence: () => undefined,
+    networkBits: () => 24,
+    countryOf: () => undefined,
+    ...over,
+  });
 
 /**
  * Returns a release with one disposable domain.

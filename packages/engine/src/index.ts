@@ -13,15 +13,7 @@ export * from "./lookup/answerer.ts";
 export * from "./lookup/data-state.ts";
 export * from "./lookup/failure.ts";
 export * from "./lookup/geoip2.ts";
-export {
-  evidenceTails,
-  INCLUDE,
-  labelEntries,
-  networkText,
-  OptIns,
-  visitorNetwork,
-  visitorNetworkOf,
-} from "./lookup/opt-ins.ts";
+export { evidenceTails, INCLUDE, labelEntries, OptIns } from "./lookup/opt-ins.ts";
 export type { Overridden } from "./lookup/overlay.ts";
 export * from "./overrides/compiled.ts";
 export * from "./overrides/model.ts";

@@ -11,7 +11,6 @@ import {
   bodyOf,
   ComposedAnswer,
   type LoadedRelease,
-  networkText,
   type Overrides,
   PackedAddresses,
   REPUTATION_ANSWERS,
@@ -146,7 +145,7 @@ export class Answers {
     if (network === undefined) return -1;
     const { address, columns } = this;
     const record = this.records.network[this.index]!;
-    const prefix = this.addsPrefix ? networkText(address, network.networkBits(address)) : undefined;
+    const prefix = this.addsPrefix ? network.networkText(address) : undefined;
     let number = this.networks.get(prefix ?? record);
     if (number === undefined) {
       const facts = network.answer(record);

@@ -478,6 +478,40 @@ export function formatPrefix(prefix: Prefix): string {
   return `${formatIp(prefix.address)}/${prefix.bits}`;
 }
 
+const masked = new IpAddress();
+
+/**
+ * Returns the text of the network with this prefix length around an address. The result is "" if the address has fewer
+ * bits, which happens only if a prefix length comes from a damaged file.
+ */
+export function networkText({ family, words }: IpAddress, bits: number): string {
+  if (bits > (family === 4 ? 32 : 128)) return "";
+  masked.family = family;
+  masked.words.set(words);
+  clearHostBits(masked, bits);
+  return `${formatIp(masked)}/${bits}`;
+}
+
+/** Prefix length of the network that stands for a visitor in counts and stored decisions. */
+const visitorBits = ({ family }: IpAddress) => (family === 4 ? 24 : 48);
+
+/** Returns the network that stands for a visitor: the /24 (IPv4) or /48 (IPv6) around the address. */
+export function visitorNetwork(address: UnwrappedAddress): string {
+  return networkText(address, visitorBits(address));
+}
+
+/**
+ * Returns the network that stands for an address in decisions.
+ * @param text an address; its /24 (IPv4) or /48 (IPv6); or a network inside that /24 or /48
+ * @returns "81.2.69.0/24"; undefined for any other text, such as a wider network
+ */
+export function visitorNetworkOf(text: string): string | undefined {
+  const prefix = parsePrefix(text);
+  if (prefix === undefined || holdsIpv4(prefix)) return undefined;
+  const bits = visitorBits(prefix.address);
+  return prefix.bits < bits ? undefined : networkText(prefix.address, bits);
+}
+
 /** Returns whether `address` is inside `prefix`. Addresses of different families never match. */
 export function prefixContains(prefix: Prefix, address: IpAddress): boolean {
   if (prefix.address.family !== address.family) return false;

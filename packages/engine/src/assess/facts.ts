@@ -11,8 +11,8 @@ import {
   type FactName,
   type FactType,
 } from "@inkling/contract";
+import { visitorNetworkOf } from "../address/ip.ts";
 import { nearest } from "../email/email-labels.ts";
-import { visitorNetworkOf } from "../lookup/opt-ins.ts";
 import { meantCountry } from "../text/countries.ts";
 
 export type FactValue = string | number | boolean | readonly string[];

@@ -20,13 +20,13 @@ import {
   type VisitorInput,
 } from "@inkling/contract";
 import { z } from "zod";
-import type { UnwrappedAddress } from "../address/ip.ts";
+import { type UnwrappedAddress, visitorNetwork } from "../address/ip.ts";
 import { parseEmail } from "../email/email.ts";
 import { nearest, suggestAddress, suggestDomain } from "../email/email-labels.ts";
 import { type Answerer, type AnswerSource, bodyOf, type Outcome } from "../lookup/answerer.ts";
 import type { IpLookup, LoadedRelease } from "../lookup/data-state.ts";
 import { type LookupFailure, NO_RELEASE } from "../lookup/failure.ts";
-import { emailLabels, INCLUDE, visitorNetwork } from "../lookup/opt-ins.ts";
+import { emailLabels, INCLUDE } from "../lookup/opt-ins.ts";
 import { bitsOfAnswer, REPUTATIONS } from "../overrides/reputation-flags.ts";
 import { isCountryCode, notCountry } from "../text/countries.ts";
 import { issueLines, whyUncheckable } from "../text/issues.ts";

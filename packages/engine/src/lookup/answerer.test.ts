@@ -7,7 +7,7 @@ import { Overrides } from "../overrides/compiled.ts";
 import type { Override, OverrideKind } from "../overrides/model.ts";
 import { bitsOf, REPUTATION_ANSWERS } from "../overrides/reputation-flags.ts";
 import { cleanAnswer, type EmailSegment } from "../segment/email-segment.ts";
-import type { IpSegment } from "../segment/ip-segment.ts";
+import { IpSegment } from "../segment/ip-segment.ts";
 import {
   Answerer,
   type AnswerSource,
@@ -37,12 +37,12 @@ function ofAddress(entries: readonly Entry[], truncated = 0): LoadedRelease {
   const flags = (effect: string) =>
     bitsOf(entries.filter((entry) => entry.effect === effect).flatMap((entry) => entry.flags as never[]));
   const answer = REPUTATION_ANSWERS[flags("sets") & ~flags("removes")]!;
-  const reputation = {
+  const reputation: IpSegment = Object.assign(Object.create(IpSegment.prototype), {
     lookup: () => answer,
     evidence: () => record(entries, truncated),
     networkBits: () => 24,
-  };
-  return loaded({ reputation: reputation as unknown as IpSegment });
+  });
+  return loaded({ reputation });
 }
 
 const bytesOf = (value: object) => new TextEncoder().encode(JSON.stringify(value));

@@ -4,21 +4,13 @@
 // Source: docs/api.md, docs/evidence.md, docs/email.md ("Labels"). Cost: each opt-in copies the answer. Over HTTP, a
 // lookup with evidence takes 1.2 to 1.4 times the CPU time of a plain lookup (bench/README.md, Evidence).
 
-import {
-  clearHostBits,
-  formatIp,
-  holdsIpv4,
-  IpAddress,
-  parsePrefix,
-  type UnwrappedAddress,
-} from "../address/ip.ts";
+import { formatIp, type UnwrappedAddress } from "../address/ip.ts";
 import { ascii } from "../email/ascii.ts";
 import { resembledDomain } from "../email/confusable.ts";
 import { isSpecialUseDomain } from "../email/domain.ts";
 import type { EmailAddress } from "../email/email.ts";
 import { hasTag, isRoleAccount, meantInstead, suggestDomain } from "../email/email-labels.ts";
-import { EvidenceBody, labelsIn, SPAN_NONE, SPAN_OF_ANSWER } from "../segment/evidence.ts";
-import type { IpSegment } from "../segment/ip-segment.ts";
+import { EvidenceBody, labelsIn, SPAN_NONE } from "../segment/evidence.ts";
 import type { FeedReport } from "../segment/release.ts";
 import type { EvidenceTails, IpLookup, LoadedRelease, Lookup } from "./data-state.ts";
 
@@ -67,30 +59,22 @@ export class OptIns {
     first: readonly Uint8Array[] = [],
   ): Uint8Array {
     const segment = lookup === "geolocate" ? release.geo : release.reputation;
-    const withNetwork = (include & INCLUDE.network) !== 0;
-    let body = answer;
+    const network = (include & INCLUDE.network) === 0 ? undefined : release.network;
+    const fields: (string | Uint8Array)[] = [];
     if (segment !== undefined && (include & INCLUDE.subject) !== 0)
-      body = appendSubject(body, address, segment);
-    if (withNetwork) body = appendNetwork(body, address, release.network);
+      fields.push(`,"ip":"${formatIp(address)}","prefix":"${segment.networkText(address)}"`);
+    if ((include & INCLUDE.network) !== 0) {
+      const facts = network?.lookup(address);
+      if (network === undefined || facts === undefined)
+        fields.push(',"network":null'); // which means unknown
+      else fields.push(`,"network":{"prefix":"${network.networkText(address)}",`, facts.subarray(1));
+    }
+    const body = fields.length === 0 ? answer : append(answer, fields);
     if ((include & INCLUDE.evidence) === 0) return body;
     this.begin(first);
-    this.addSegment(segment, address, release.evidence[lookup]);
-    if (withNetwork) this.addSegment(release.network, address, release.evidence.network);
+    segment?.addEvidence(address, release.evidence[lookup], this.body);
+    network?.addEvidence(address, release.evidence.network, this.body);
     return this.body.appendTo(body);
-  }
-
-  private addSegment(
-    segment: IpSegment | undefined,
-    address: UnwrappedAddress,
-    tails: readonly Uint8Array[],
-  ): void {
-    const record = segment?.evidence(address);
-    if (segment === undefined || record === undefined) return;
-    this.body.addRecord(record, tails, (span) => {
-      if (span === SPAN_NONE) return "";
-      const network = networkText(address, span === SPAN_OF_ANSWER ? segment.networkBits(address) : span);
-      return network === "" ? "" : `,"network":"${network}"`;
-    });
   }
 
   /**
@@ -162,67 +146,18 @@ function domainField(host: string, labels: number): string {
   return domain === undefined ? "" : `,"domain":"${domain}"`;
 }
 
-const masked = new IpAddress();
-
 /**
- * Returns the text of the network with this prefix length around an address. The result is "" if the address has fewer
- * bits, which happens only if the file is damaged.
+ * Appends fields to an answer, which is a JSON object with at least one field.
+ * @param fields pieces of JSON, beginning with a comma
  */
-export function networkText({ family, words }: IpAddress, bits: number): string {
-  const width = family === 4 ? 32 : 128;
-  if (bits > width) return "";
-  masked.family = family;
-  masked.words.set(words);
-  clearHostBits(masked, bits);
-  return `${formatIp(masked)}/${bits}`;
-}
-
-/**
- * Returns the network that stands for a visitor in counts and stored decisions: the /24 (IPv4) or /48 (IPv6) around it.
- */
-export function visitorNetwork(address: UnwrappedAddress): string {
-  return networkText(address, address.family === 4 ? 24 : 48);
-}
-
-/**
- * Returns the network that stands for an address in decisions.
- * @param text an address; its /24 (IPv4) or /48 (IPv6); or a network inside that /24 or /48
- * @returns "81.2.69.0/24"; undefined for any other text, such as a wider network
- */
-export function visitorNetworkOf(text: string): string | undefined {
-  const prefix = parsePrefix(text);
-  if (prefix === undefined || holdsIpv4(prefix)) return undefined;
-  const bits = prefix.address.family === 4 ? 24 : 48;
-  return prefix.bits < bits ? undefined : networkText(prefix.address, bits);
-}
-
-/** @param segment the answer's segment; `prefix` is the largest network around the address with the same answer */
-function appendSubject(answer: Uint8Array, address: UnwrappedAddress, segment: IpSegment): Uint8Array {
-  const prefix = networkText(address, segment.networkBits(address));
-  return append(answer, `,"ip":"${formatIp(address)}","prefix":"${prefix}"}`);
-}
-
-/** @param segment undefined if the release has no network segment; `network` is then `null`, which means unknown */
-function appendNetwork(
-  answer: Uint8Array,
-  address: UnwrappedAddress,
-  segment: IpSegment | undefined,
-): Uint8Array {
-  const facts = segment?.lookup(address);
-  if (segment === undefined || facts === undefined) return append(answer, ',"network":null}');
-  const prefix = networkText(address, segment.networkBits(address));
-  return append(answer, `,"network":{"prefix":"${prefix}",`, facts.subarray(1), "}");
-}
-
-/** @param answer a JSON object with at least one field; its closing brace is dropped */
-function append(answer: Uint8Array, ...pieces: (string | Uint8Array)[]): Uint8Array {
-  const parts = pieces.map((piece) => (typeof piece === "string" ? ascii(piece) : piece));
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, answer.length - 1));
+function append(answer: Uint8Array, fields: readonly (string | Uint8Array)[]): Uint8Array {
+  const pieces = [...fields, "}"].map((piece) => (typeof piece === "string" ? ascii(piece) : piece));
+  const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, answer.length - 1));
   whole.set(answer.subarray(0, answer.length - 1));
   let at = answer.length - 1;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
   }
   return whole;
 }

@@ -4,11 +4,11 @@
 // out  the answer as the JSON bytes that the compiler wrote; in a separate call, its evidence
 // err  open and verify: SegmentError. A lookup never throws, except countryOf: SyntaxError if the answer is damaged
 
-import type { IpAddress, UnwrappedAddress } from "../address/ip.ts";
+import { type IpAddress, networkText, type UnwrappedAddress } from "../address/ip.ts";
 import type { PackedAddresses } from "../address/packed.ts";
 import { asciiText } from "../email/ascii.ts";
 import { Answers } from "./answers.ts";
-import { EvidenceRecords } from "./evidence.ts";
+import { type EvidenceBody, EvidenceRecords, SPAN_NONE, SPAN_OF_ANSWER } from "./evidence.ts";
 import { RANGE_SECTIONS, RangeTable } from "./ranges.ts";
 import { openSegment, SegmentError, type SegmentFile, verifyChecksum } from "./segment.ts";
 
@@ -101,7 +101,26 @@ export class IpSegment {
     return this.records.at(this.notes === undefined ? value : (this.notes[value] ?? 0));
   }
 
-  /** Returns the prefix length of the largest network around an address in which every address has the same answer. */
+  /**
+   * Adds the evidence for the answer about a public address.
+   * @param tails the end of each feed's entries
+   */
+  addEvidence(address: UnwrappedAddress, tails: readonly Uint8Array[], body: EvidenceBody): void {
+    const record = this.evidence(address);
+    if (record === undefined) return;
+    body.addRecord(record, tails, (span) => {
+      if (span === SPAN_NONE) return "";
+      const network = span === SPAN_OF_ANSWER ? this.networkText(address) : networkText(address, span);
+      return network === "" ? "" : `,"network":"${network}"`;
+    });
+  }
+
+  /** Returns the text of the largest network around an address in which every address has the same answer. */
+  networkText(address: IpAddress): string {
+    return networkText(address, this.networkBits(address));
+  }
+
+  /** Returns the prefix length of {@link networkText}. */
   networkBits(address: IpAddress): number {
     return this.table.networkBits(address);
   }

@@ -7,7 +7,6 @@ import { createHmac } from "node:crypto";
 import { NO_FLAGS, OPERATION_IDS, OPERATIONS, type OperationId } from "@inkling/contract";
 import {
   formatIp,
-  type IpSegment,
   knownHosts,
   type LoadedRelease,
   type Override,
@@ -20,7 +19,14 @@ import { emailHash } from "@inkling/store/overrides/override";
 import { overridesOf } from "@inkling/store/overrides/record";
 import fc from "fast-check";
 import { anyText } from "../../../../test/harness/any-text.ts";
-import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
+import {
+  encode,
+  KEY,
+  NOON,
+  testOptions,
+  testRelease,
+  testSegment,
+} from "../../../../test/harness/app-options.ts";
 import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
 import { testSettings } from "../../../../test/harness/server-options.ts";
 import { requestIds } from "../http/request-id.ts";
@@ -38,15 +44,11 @@ const ABUSER = JSON.stringify({ ...NO_FLAGS, is_abuser: true });
 
 function release(over: Partial<Release> = {}): LoadedRelease {
   const answers = (known: string, text: string) =>
-    ({
-      lookup: (address: Parameters<IpSegment["lookup"]>[0]) =>
-        formatIp(address) === known ? encode(text) : undefined,
-      evidence: (address: Parameters<IpSegment["lookup"]>[0]) =>
-        formatIp(address) === known ? record(24) : undefined,
+    testSegment({
+      lookup: (address) => (formatIp(address) === known ? encode(text) : undefined),
+      evidence: (address) => (formatIp(address) === known ? record(24) : undefined),
       networkBits: () => 20,
-      record: () => 1,
-      countryOf: () => undefined,
-    }) as unknown as IpSegment;
+    });
   const parts = {
     geo: answers("81.2.69.142", PLACE),
     reputation: answers("81.2.69.142", ABUSER),
@@ -68,9 +70,9 @@ function withNetwork(): LoadedRelease {
   const loaded = release({
     segments: { network: { sha256: "0".repeat(64), bytes: 1, inputs: "0".repeat(64) } },
   });
-  const network = { lookup: () => encode(FACTS), evidence: () => record(24), networkBits: () => 24 };
+  const network = testSegment({ lookup: () => encode(FACTS), evidence: () => record(24) });
   const evidence = { ...loaded.evidence, network: [encode(`,"fetched_at":"${THEN}"}`)] };
-  return { ...loaded, network: network as unknown as IpSegment, evidence };
+  return { ...loaded, network, evidence };
 }
 
 /** Creates evidence with one entry, in the format of a segment (packages/engine/segment-format.md). */

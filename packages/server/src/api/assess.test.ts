@@ -2,11 +2,18 @@
 
 import { describe, expect, test } from "bun:test";
 import { type DecisionAnswer, NO_FLAGS } from "@inkling/contract";
-import { formatIp, type IpSegment } from "@inkling/engine";
+import { formatIp } from "@inkling/engine";
 import type { Decisions, NamedDecision } from "@inkling/store/decisions/record";
 import { answerOf, type DecisionRow } from "@inkling/store/decisions/record";
 import { NO_RULESET, type PublishedRuleset } from "@inkling/store/rulesets/record";
-import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
+import {
+  encode,
+  KEY,
+  NOON,
+  testOptions,
+  testRelease,
+  testSegment,
+} from "../../../../test/harness/app-options.ts";
 import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
 import { BatchMemory, Bodies } from "../limits/memory.ts";
 import { App } from "./app.ts";
@@ -28,14 +35,9 @@ const ROTATED = "rotated";
 
 function release(missing: readonly "is_abuser"[] = []) {
   const segment = (answer: object) =>
-    ({
-      lookup: (address: Parameters<IpSegment["lookup"]>[0]) =>
-        formatIp(address) === TOR ? encode(JSON.stringify(answer)) : undefined,
-      record: () => 1,
-      evidence: () => undefined,
-      networkBits: () => 24,
-      countryOf: () => undefined,
-    }) as unknown as IpSegment;
+    testSegment({
+      lookup: (address) => (formatIp(address) === TOR ? encode(JSON.stringify(answer)) : undefined),
+    });
   const tails = [encode("}")];
   return testRelease(
     "20260601T000000000Z-0123456789ab",

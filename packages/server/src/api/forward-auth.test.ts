@@ -3,10 +3,17 @@
 
 import { describe, expect, test } from "bun:test";
 import { NO_FLAGS } from "@inkling/contract";
-import { formatIp, type IpSegment, parsePrefix, type Release } from "@inkling/engine";
+import { formatIp, parsePrefix, type Release } from "@inkling/engine";
 import type { Key } from "@inkling/store/keys/key";
 import { basicAsBearer, bearerToken } from "@inkling/store/keys/token";
-import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
+import {
+  encode,
+  KEY,
+  NOON,
+  testOptions,
+  testRelease,
+  testSegment,
+} from "../../../../test/harness/app-options.ts";
 import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
 import { App, type AppOptions } from "./app.ts";
 
@@ -22,15 +29,14 @@ const KNOWN: Readonly<Record<string, object>> = {
 };
 
 function release(over: Partial<Release> = {}) {
-  const segment = (answer: (known: object) => string): IpSegment =>
-    ({
-      record: () => 1,
+  const segment = (answer: (known: object) => string) =>
+    testSegment({
       countryOf: () => "GB",
-      lookup: (address: Parameters<IpSegment["lookup"]>[0]) => {
+      lookup: (address) => {
         const known = KNOWN[formatIp(address)];
         return known && encode(answer(known));
       },
-    }) as unknown as IpSegment;
+    });
   const parts = {
     geo: segment(() => PLACE),
     reputation: segment((known) => JSON.stringify(known)),

@@ -2,11 +2,18 @@
 // only this path accepts. test/scenarios/application/maxmind-sdk.test.ts sends requests with MaxMind's own SDK.
 
 import { describe, expect, test } from "bun:test";
-import { formatIp, type IpSegment } from "@inkling/engine";
+import { formatIp } from "@inkling/engine";
 import type { Key } from "@inkling/store/keys/key";
 import { Keyring } from "@inkling/store/keys/keyring";
 import { hashToken } from "@inkling/store/keys/token";
-import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
+import {
+  encode,
+  KEY,
+  NOON,
+  testOptions,
+  testRelease,
+  testSegment,
+} from "../../../../test/harness/app-options.ts";
 import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
 import { keyUpdate } from "../../../../test/harness/key-updates.ts";
 import { freshToken } from "../../../../test/harness/tokens.ts";
@@ -18,13 +25,10 @@ const FACTS = '{"asn":64500,"organization":"Café","kind":"isp","shared":false,"
 
 function release() {
   const segment = (text: string, bits: number) =>
-    ({
-      lookup: (address: Parameters<IpSegment["lookup"]>[0]) =>
-        formatIp(address) === "81.2.69.142" ? encode(text) : undefined,
+    testSegment({
+      lookup: (address) => (formatIp(address) === "81.2.69.142" ? encode(text) : undefined),
       networkBits: () => bits,
-      record: () => 1,
-      countryOf: () => undefined,
-    }) as unknown as IpSegment;
+    });
   const parts = {
     geo: segment(PLACE, 20),
     reputation: segment("", 0),
@@ -190,7 +194,7 @@ describe("Basic authentication", () => {
     const lookup = () => {
       throw new Error(`${TOKEN} ${GOOD} 81.2.69.142`);
     };
-    const broken = { ...release(), geo: { lookup } as unknown as IpSegment };
+    const broken = { ...release(), geo: testSegment({ lookup }) };
     const releases = { current: broken, refused: undefined, since: NOON };
     const { send, lines } = setUp({}, { releases });
     const { status, body } = await send(`${CITY}81.2.69.142`, GOOD);

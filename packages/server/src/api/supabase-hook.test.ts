@@ -2,11 +2,11 @@
 
 import { describe, expect, test } from "bun:test";
 import { NO_FLAGS } from "@inkling/contract";
-import { formatIp, type IpSegment } from "@inkling/engine";
+import { formatIp } from "@inkling/engine";
 import type { Decisions, NamedDecision } from "@inkling/store/decisions/record";
 import { answerOf, type DecisionRow } from "@inkling/store/decisions/record";
 import { Webhook } from "standardwebhooks";
-import { encode, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
+import { encode, NOON, testOptions, testRelease, testSegment } from "../../../../test/harness/app-options.ts";
 import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
 import { testSettings } from "../../../../test/harness/server-options.ts";
 import { BatchMemory, Bodies } from "../limits/memory.ts";
@@ -17,22 +17,17 @@ const OTHER = Buffer.from("another one of thirty-two bytes!").toString("base64")
 const TOR = "81.2.69.142";
 
 function release() {
-  const segment = {
-    lookup: (address: Parameters<IpSegment["lookup"]>[0]) =>
+  const reputation = testSegment({
+    lookup: (address) =>
       formatIp(address) === TOR ? encode(JSON.stringify({ ...NO_FLAGS, is_tor_exit: true })) : undefined,
-    record: () => 1,
-    evidence: () => undefined,
-    networkBits: () => 24,
-    countryOf: () => undefined,
-  } as unknown as IpSegment;
-  const geo = { ...segment, lookup: () => undefined } as unknown as IpSegment;
+  });
   const tails = [encode("}")];
   return testRelease(
     "20260601T000000000Z-0123456789ab",
     { id: "0123456789ab" },
     {
-      geo,
-      reputation: segment,
+      geo: testSegment(),
+      reputation,
       evidence: { geolocate: tails, reputation: tails, email: tails, network: tails },
     },
   );

@@ -6,13 +6,13 @@ import { describe, expect, test } from "bun:test";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { NO_FLAGS, SANDBOX_ADDRESSES, SANDBOX_PROBLEMS } from "@inkling/contract";
 import {
+  type Answers,
   formatIp,
   type IpAddress,
   type IpSegment,
   type LoadedRelease,
   type Override,
   type Overrides,
-  type PackedAddresses,
   type PartSink,
   parseIp,
   type Release,
@@ -20,7 +20,14 @@ import {
 import type { Key } from "@inkling/store/keys/key";
 import { overridesOf } from "@inkling/store/overrides/record";
 import fc from "fast-check";
-import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
+import {
+  encode,
+  KEY,
+  NOON,
+  testOptions,
+  testRelease,
+  testSegment,
+} from "../../../../test/harness/app-options.ts";
 import { App, type AppOptions } from "../api/app.ts";
 import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
@@ -41,11 +48,10 @@ function segment(answer: string, record = 1): IpSegment {
     if (formatIp(address) === CRASHING) throw new Error("damaged near jane@crash.org");
     return formatIp(address) === KNOWN ? encode(answer) : undefined;
   };
-  return {
+  return testSegment({
     lookup: find,
     record: () => record,
     answer: () => encode(answer),
-    countryOf: () => undefined,
     answers: {
       copy: (number: number, out: PartSink) => {
         if (number !== record) return 0;
@@ -53,18 +59,18 @@ function segment(answer: string, record = 1): IpSegment {
         return answer.length;
       },
       touch: () => 0,
-    },
-    recordBlock: ({ length, families, words }: PackedAddresses, records: Uint32Array) => {
+    } as unknown as Answers,
+    recordBlock: ({ length, families, words }, records) => {
       for (let i = 0; i < length; i++)
         records[i] = families[i] === 4 && words[4 * i] === KNOWN_WORD ? record : 0;
     },
-    evidence: (address: IpAddress) =>
+    evidence: (address) =>
       formatIp(address) === KNOWN
         ? Uint8Array.from([1, 0, 0, 0, 0, 0, 11, 0, 24, ...encode('{"feed":"a"')])
         : undefined,
     networkBits: () => 20,
     reasonBits: () => 20,
-  } as unknown as IpSegment;
+  });
 }
 
 function release(city: string, over: Partial<Release> = {}): LoadedRelease {

@@ -2,12 +2,11 @@
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { type DecisionAnswer, NO_FLAGS, STARTER_RULESET } from "@inkling/contract";
-import type { IpSegment } from "@inkling/engine";
 import { parseRuleset, Replay } from "@inkling/engine/assess";
 import { pastDecision } from "@inkling/store/decisions/record";
 import { NO_RULESET } from "@inkling/store/rulesets/record";
 import { openStore, type Store } from "@inkling/store/store";
-import { encode, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
+import { encode, NOON, testOptions, testRelease, testSegment } from "../../../../test/harness/app-options.ts";
 import { App } from "../api/app.ts";
 import { DecisionRecorder } from "./recorder.ts";
 
@@ -40,20 +39,13 @@ async function setUp(
     labelWaitMs: 0,
     mayRetry: () => false,
   });
-  const segment = {
-    lookup: () => encode(JSON.stringify(NO_FLAGS)),
-    record: () => 1,
-    evidence: () => undefined,
-    networkBits: () => 24,
-    countryOf: () => undefined,
-  } as unknown as IpSegment;
   const release = testRelease(
     "20260601T000000000Z-0123456789ab",
     { id: "0123456789ab", missing: [] },
     {
-      geo: { ...segment, lookup: () => undefined } as unknown as IpSegment,
-      reputation: segment,
-      network: { ...segment, lookup: () => encode('{"services":[]}') } as unknown as IpSegment,
+      geo: testSegment(),
+      reputation: testSegment({ lookup: () => encode(JSON.stringify(NO_FLAGS)) }),
+      network: testSegment({ lookup: () => encode('{"services":[]}') }),
       evidence: { geolocate: [], reputation: [], email: [], network: [] },
     },
   );
