@@ -1,14 +1,12 @@
 // migrations.ts: creates the store's tables in numbered steps, which cannot be undone.
 //
-// Unless a step says otherwise, the same statements run on SQLite and PostgreSQL. All times are epoch milliseconds; days are UTC, "2026-06-01". A
+// Unless a step has statements for each database, the same ones run on SQLite and PostgreSQL. All times are epoch
+// milliseconds; days are UTC, "2026-06-01". Step 14 is the first one: steps 1 to 13 existed only during development. A
 // released step never changes. To change the tables, add a step.
 
 import type { SQL, TransactionSQL } from "bun";
 import type { Database } from "./database.ts";
 import { StoreError } from "./error.ts";
-
-/** Placeholder in a statement for the current time, in epoch ms. */
-const NOW = ":now";
 
 interface Migration {
   readonly id: number;
@@ -19,8 +17,8 @@ interface Migration {
 
 export const MIGRATIONS: readonly Migration[] = [
   {
-    id: 1,
-    name: "keys, tokens and usage",
+    id: 14,
+    name: "keys, usage, overrides, audit, rulesets, decisions, webhooks, traffic",
     statements: [
       `CREATE TABLE inkling_keys (
         id TEXT PRIMARY KEY,
@@ -34,7 +32,8 @@ export const MIGRATIONS: readonly Migration[] = [
         quota BIGINT,
         created_at BIGINT NOT NULL,
         expires_at BIGINT,
-        revoked_at BIGINT
+        revoked_at BIGINT,
+        traced_until BIGINT
       )`,
       // A key has one token without an end. Each rotation adds a token, and the earlier tokens keep their rows.
       `CREATE TABLE inkling_tokens (
@@ -63,12 +62,6 @@ export const MIGRATIONS: readonly Migration[] = [
         sequence BIGINT NOT NULL,
         flushed_at BIGINT NOT NULL
       )`,
-    ],
-  },
-  {
-    id: 2,
-    name: "overrides, audit trail, admin token",
-    statements: [
       `CREATE TABLE inkling_overrides (
         id TEXT PRIMARY KEY,
         kind TEXT NOT NULL,
@@ -93,15 +86,10 @@ export const MIGRATIONS: readonly Migration[] = [
         action TEXT NOT NULL,
         subject TEXT NOT NULL,
         was TEXT,
-        became TEXT
+        became TEXT,
+        way TEXT
       )`,
       "CREATE TABLE inkling_admin_tokens (hash TEXT PRIMARY KEY, created_at BIGINT NOT NULL)",
-    ],
-  },
-  {
-    id: 3,
-    name: "usage by hour",
-    statements: [
       // Usage per day remains, because quotas and bills need it permanently. Hours are for charts, and are deleted
       // after a month.
       `CREATE TABLE inkling_usage_hours (
@@ -112,77 +100,24 @@ export const MIGRATIONS: readonly Migration[] = [
         PRIMARY KEY (hour, key_id, lookup)
       )`,
       "CREATE INDEX inkling_usage_hours_key ON inkling_usage_hours (key_id, hour)",
-    ],
-  },
-  {
-    id: 4,
-    name: "limits of a group of hosts",
-    statements: [
       // `confirmed_at` is a time by the database's clock. `hosts` is the number by which this host divides each rate
       // while it is cut off. Step 16 replaces both tables.
       `CREATE TABLE inkling_hosts (
         id TEXT PRIMARY KEY,
         confirmed_at BIGINT NOT NULL,
         hosts INTEGER NOT NULL,
-        alone_ms DOUBLE PRECISION NOT NULL
+        alone_ms DOUBLE PRECISION NOT NULL,
+        report TEXT
       )`,
       // A key's state as JSON, because it is always read and written as a whole.
       `CREATE TABLE inkling_leases (
         key_id TEXT PRIMARY KEY,
         state TEXT NOT NULL,
-        short_at BIGINT NOT NULL
+        short_at BIGINT NOT NULL,
+        version BIGINT NOT NULL DEFAULT 0
       )`,
       "CREATE INDEX inkling_leases_short ON inkling_leases (short_at)",
-    ],
-  },
-  {
-    id: 5,
-    name: "reports of hosts",
-    // JSON with the host's version, release, load and readiness (packages/data, host-report.ts), dated by
-    // `confirmed_at`.
-    statements: ["ALTER TABLE inkling_hosts ADD COLUMN report TEXT"],
-  },
-  {
-    id: 6,
-    name: "versions of leases",
-    // Increases with each write, so that a state can only replace the state from which it was computed.
-    statements: ["ALTER TABLE inkling_leases ADD COLUMN version BIGINT NOT NULL DEFAULT 0"],
-  },
-  {
-    id: 7,
-    name: "ways of changes",
-    // NULL in earlier entries, because the way was not recorded then.
-    statements: ["ALTER TABLE inkling_audit ADD COLUMN way TEXT"],
-  },
-  {
-    id: 8,
-    name: "overrides force flags only",
-    // Earlier versions had overrides that muted a feed. This step ends the active ones, each with an audit entry that
-    // keeps its content. The rows remain, but no query of this version reads them (`forcesFlag` in overrides.ts). A
-    // server of an older version may still add such rows until it is upgraded.
-    statements: [
-      `UPDATE inkling_override_stamp SET stamp = stamp || '-8'
-        WHERE EXISTS (SELECT 1 FROM inkling_overrides WHERE effect = 'mute' AND removed_at IS NULL)`,
-      `INSERT INTO inkling_audit (sequence, at, actor, action, subject, was)
-        SELECT (SELECT COALESCE(MAX(sequence), 0) FROM inkling_audit) + ROW_NUMBER() OVER (ORDER BY o.created_at, o.id),
-          ${NOW}, 'inkling', 'override-removed', o.id,
-          (SELECT a.became FROM inkling_audit a WHERE a.subject = o.id AND a.became IS NOT NULL
-            ORDER BY a.sequence DESC LIMIT 1)
-        FROM inkling_overrides o WHERE o.effect = 'mute' AND o.removed_at IS NULL`,
-      `UPDATE inkling_overrides SET removed_at = ${NOW} WHERE effect = 'mute' AND removed_at IS NULL`,
-    ],
-  },
-  {
-    id: 9,
-    name: "traced keys",
-    // Until this time, the log contains the networks of the key's callers. NULL means that the key is not traced.
-    statements: ["ALTER TABLE inkling_keys ADD COLUMN traced_until BIGINT"],
-  },
-  {
-    id: 10,
-    name: "rulesets",
-    // Rows are only ever added. A rollback publishes an older text again, with that ruleset's number in `restores`.
-    statements: [
+      // Rows are only ever added. A rollback publishes an older text again, with that ruleset's number in `restores`.
       `CREATE TABLE inkling_rulesets (
         number INTEGER PRIMARY KEY,
         text TEXT NOT NULL,
@@ -191,14 +126,8 @@ export const MIGRATIONS: readonly Migration[] = [
         created_at BIGINT NOT NULL,
         restores INTEGER
       )`,
-    ],
-  },
-  {
-    id: 11,
-    name: "decisions",
-    // `reasons`, `shadow`, `degraded` and `facts` are JSON. `idempotency` is a hash of the request's Idempotency-Key, and
-    // `body_hash` is a hash of its body. Both are keyed with the API key, and are NULL without that header.
-    statements: [
+      // `reasons`, `shadow`, `degraded` and `facts` are JSON. `idempotency` is a hash of the request's Idempotency-Key,
+      // and `body_hash` is a hash of its body. Both are keyed with the API key, and are NULL without that header.
       `CREATE TABLE inkling_decisions (
         id TEXT PRIMARY KEY,
         created_at BIGINT NOT NULL,
@@ -224,12 +153,6 @@ export const MIGRATIONS: readonly Migration[] = [
       "CREATE INDEX inkling_decisions_domain ON inkling_decisions (email_domain, created_at)",
       "CREATE INDEX inkling_decisions_ref ON inkling_decisions (ref) WHERE ref IS NOT NULL",
       "CREATE UNIQUE INDEX inkling_decisions_idempotency ON inkling_decisions (idempotency) WHERE idempotency IS NOT NULL",
-    ],
-  },
-  {
-    id: 12,
-    name: "webhooks",
-    statements: [
       // `events` are names separated by spaces. After a rotation, `old_secret` also signs until `old_secret_until`.
       `CREATE TABLE inkling_webhooks (
         id TEXT PRIMARY KEY,
@@ -274,14 +197,8 @@ export const MIGRATIONS: readonly Migration[] = [
         held_until BIGINT NOT NULL
       )`,
       "INSERT INTO inkling_webhook_watch (id, holder, held_until) VALUES (1, '', 0)",
-    ],
-  },
-  {
-    id: 13,
-    name: "named admin tokens",
-    // A separate table, because a server of an older version treats any row in the existing table as the root token. A
-    // revoked token's row is deleted, and the audit trail keeps its details.
-    statements: [
+      // A separate table, because a server of an older version treats any row in the existing table as the root token. A
+      // revoked token's row is deleted, and the audit trail keeps its details.
       `CREATE TABLE inkling_named_admin_tokens (
         name TEXT PRIMARY KEY,
         hash TEXT NOT NULL UNIQUE,
@@ -292,12 +209,6 @@ export const MIGRATIONS: readonly Migration[] = [
         expires_at BIGINT,
         last_used_on TEXT
       )`,
-    ],
-  },
-  {
-    id: 14,
-    name: "traffic by hour",
-    statements: [
       // What one host counted in one hour. `counts` is JSON (telemetry/traffic.ts), read and written as a whole.
       `CREATE TABLE inkling_traffic_hours (
         hour TEXT NOT NULL,
@@ -566,7 +477,7 @@ async function apply(
 ): Promise<void> {
   for (const statement of statements) {
     const text = typeof statement === "string" ? statement : statement[dialect];
-    await tx.unsafe(text.replaceAll(NOW, String(now)));
+    await tx.unsafe(text);
   }
   await tx`INSERT INTO inkling_migrations (id, name, applied_at) VALUES (${id}, ${name}, ${now})`;
 }

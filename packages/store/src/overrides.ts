@@ -145,7 +145,7 @@ export class OverrideStore {
     const now = this.tables.now();
     const rows: OverrideRow[] = await this.tables.read(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_overrides o
-        WHERE ${forcesFlag(sql)} AND ${OVERRIDE_PAGES.after(sql, cursor)}
+        WHERE ${OVERRIDE_PAGES.after(sql, cursor)}
         AND ${ended ? sql`1 = 1` : sql`removed_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`}
         ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`,
     );
@@ -181,13 +181,13 @@ export class OverrideStore {
   private async readInForce(sql: SQL): Promise<Override[]> {
     const now = this.tables.now();
     const rows: OverrideRow[] = await sql`SELECT ${columns(sql)} FROM inkling_overrides o
-      WHERE ${forcesFlag(sql)} AND removed_at IS NULL AND (expires_at IS NULL OR expires_at > ${now}) ORDER BY created_at, id`;
+      WHERE removed_at IS NULL AND (expires_at IS NULL OR expires_at > ${now}) ORDER BY created_at, id`;
     return this.readRows(rows);
   }
 
   private async findIn(sql: SQL, id: string): Promise<Override | undefined> {
     const rows: OverrideRow[] = await sql`SELECT ${columns(sql)} FROM inkling_overrides o
-      WHERE ${forcesFlag(sql)} AND id = ${id}`;
+      WHERE id = ${id}`;
     return this.readRows(rows)[0];
   }
 
@@ -247,9 +247,6 @@ function merged(
   const override = Object.freeze({ ...before, note, expiresAt });
   return { override, outcome: earlier === "added" ? "added" : "changed" };
 }
-
-/** Returns a condition that excludes the rows that older versions wrote to mute feeds. Migration 8 ended them. */
-const forcesFlag = (sql: SQL) => sql`o.effect <> 'mute'`;
 
 function columns(sql: SQL) {
   return sql.unsafe(

@@ -29,23 +29,16 @@ const rowOf = ({ at, author, source, action, subject, before, after }: Entry) =>
   action === "key-changed" ? changedText(before, after) : aboutText(after ?? before),
 ];
 
-/** Earlier versions had overrides that muted a feed. Their entries contain `mute` instead of a flag. */
-type AuditedOverride = Pick<OverrideJson, "kind" | "value"> & {
-  readonly flag: string | null;
-  readonly verdict: boolean | null;
-  readonly mute?: string | null;
-};
-
-const shortEffect = ({ kind, value, flag, verdict, mute }: AuditedOverride) =>
-  `${shortValue({ kind, value })} ${flag === null ? `mute ${mute}` : `${flag}=${verdict}`}`;
-
 /**
  * Describes the subject: an override's value and effect, a key's name, or the release in use. For any other subject,
  * returns the fields of its state, except `host`.
  */
 function aboutText(about: unknown): string {
   if (typeof about !== "object" || about === null) return "";
-  if ("value" in about) return shortEffect(about as AuditedOverride);
+  if ("value" in about) {
+    const { flag, verdict, ...subject } = about as OverrideJson;
+    return `${shortValue(subject)} ${flag}=${verdict}`;
+  }
   const { name, current } = about as { readonly name?: unknown; readonly current?: unknown };
   if (name !== undefined || current !== undefined) return String(name ?? current ?? "");
   return Object.entries(about)

@@ -132,7 +132,7 @@ const snapshotSchema = z.strictObject({
   format: z.literal("inkling-override-snapshot"),
   version: z.literal(1),
   stamp: z.string(),
-  overrides: z.array(z.looseObject({ id: z.string(), mute: z.string().nullish() })),
+  overrides: z.array(z.looseObject({ id: z.string() })),
 });
 const snapshotRow = z.looseObject({
   id: z.string(),
@@ -161,7 +161,6 @@ export function readSnapshot(text: string, report: (reason: string) => void = ()
   return {
     stamp,
     overrides: overrides.flatMap((row) => {
-      if (typeof row.mute === "string") return []; // older versions wrote overrides that muted a feed
       const parsed = snapshotRow.safeParse(row);
       if (!parsed.success) {
         report(`${row.id}: ${issueLines(parsed.error, "override", row).join("; ")}`);
