@@ -122,10 +122,7 @@ export class BatchAnswers implements LineAnswers {
     if (typeof value !== "string") return this.refuse(NOT_TEXT);
     const answer = this.answer(value);
     if (!(answer instanceof Promise)) return this.write(answer);
-    return answer.then(
-      (found) => this.write(found),
-      (error) => this.write(this.reportCrash(error, value)),
-    );
+    return answer.catch((error) => this.reportCrash(error, value)).then((found) => this.write(found));
   }
 
   /** Writes a problem for a line that was too long to keep. */
@@ -135,20 +132,16 @@ export class BatchAnswers implements LineAnswers {
 
   /** Writes a problem instead of an answer. */
   refuse(refusal: Problem): void {
-    const { counts, out, separator } = this.options;
-    counts.countProblem(refusal.code);
-    out.append(this.problemBytes(refusal));
-    out.appendByte(separator);
+    this.write(refusal);
   }
 
   private write(answer: Answer): void {
+    const { counts, out, separator } = this.options;
     if (isLookup(answer)) this.lookups++;
-    if (!(answer instanceof Uint8Array)) {
-      this.refuse(answer);
-      return;
-    }
-    this.options.out.append(answer);
-    this.options.out.appendByte(this.options.separator);
+    const isProblem = !(answer instanceof Uint8Array);
+    if (isProblem) counts.countProblem(answer.code);
+    out.append(isProblem ? this.problemBytes(answer) : answer);
+    out.appendByte(separator);
   }
 
   /**
