@@ -219,7 +219,9 @@ describe("links", () => {
   });
 });
 
-/** Returns the first lines of code blocks that a reader cannot copy: a prompt, or commands without the language `sh`. */
+/**
+ * Returns the first lines of code blocks that a reader cannot copy: a prompt, or commands without the language `sh`.
+ */
 const badBlocks = (all: readonly ProjectFile[]) =>
   all
     .filter(isMarkdown)

@@ -1,5 +1,5 @@
-// Tests test/promises.md: every promise names an existing test, and each adversary in packages/server/threat-model.md has
-// promises.
+// Tests test/promises.md: every promise names an existing test, and each adversary in packages/server/threat-model.md
+// has promises.
 
 import { describe, expect, test } from "bun:test";
 import { posix } from "node:path";

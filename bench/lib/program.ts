@@ -17,8 +17,8 @@ export interface Program {
 }
 
 /**
- * The environment of readers. A reader waits while others run. If its allocator returned its memory during that time, its
- * next lookups would cause page faults that those of a busy program do not cause.
+ * The environment of readers. A reader waits while others run. If its allocator returned its memory during that time,
+ * its next lookups would cause page faults that those of a busy program do not cause.
  */
 export const READER_ENV = { MIMALLOC_PURGE_HOLES: "0", MIMALLOC_PURGE_DELAY: "-1" };
 

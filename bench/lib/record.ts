@@ -6,9 +6,9 @@ import { messageOf } from "@inkling/data";
 import { spread } from "./stats.ts";
 
 /**
- * How long each contestant runs before the first round, in milliseconds. Bun and Node compile code while it runs. On Bun,
- * the compiler's threads share the contestant's core, and the first million lookups take up to ten times as long as later
- * ones.
+ * How long each contestant runs before the first round, in milliseconds. Bun and Node compile code while it runs. On
+ * Bun, the compiler's threads share the contestant's core, and the first million lookups take up to ten times as long
+ * as later ones.
  */
 const WARM_UP_MS = 5_000;
 

@@ -1,5 +1,5 @@
-// keys.ts: measures hosts with 100,000 keys: memory, the time from a change until every worker applies it, and a restart.
-// Also measures what it costs PostgreSQL if 30 hosts use the same 1,000 keys.
+// keys.ts: measures hosts with 100,000 keys: memory, the time from a change until every worker applies it, and a
+// restart. Also measures what it costs PostgreSQL if 30 hosts use the same 1,000 keys.
 //
 // All hosts, the database and the measurement share two cores.
 

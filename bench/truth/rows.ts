@@ -14,7 +14,7 @@ export interface TruthRow {
   readonly target?: string | undefined;
   /**
    * "built from": the build has read the sample. "operator": a rule names the sample's owner, but the build has not
-   * read the owner's list. "held out": neither of these. Any other text says what is missing on this machine.
+   * read the owner's list. "held out": neither of these. Any other text states what is missing on this machine.
    */
   readonly seen: "built from" | "operator" | "held out" | `not measured: ${string}`;
 }

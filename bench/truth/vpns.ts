@@ -1,8 +1,8 @@
 // vpns.ts: measures how many of a VPN's servers are recognized if the build lacks them, and whether the networks around
 // servers contain anyone else. IPv4 only.
 //
-// The servers are divided into ten parts by their addresses. Each part in turn is left out of the VPN's own list, so that
-// all servers of the sample are held out once.
+// The servers are divided into ten parts by their addresses. Each part in turn is left out of the VPN's own list, so
+// that all servers of the sample are held out once.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// check.ts: opens every page of the built site in a browser, as wide as a desk and as narrow as a phone, and returns what a
-// reader would stumble over: content beside the screen, a comment of the source, a link that leads nowhere.
+// check.ts: opens every page of the built site in a browser, as wide as a desk and as narrow as a phone, and returns
+// what a reader would stumble over: content beside the screen, a comment of the source, a link that leads nowhere.
 
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";

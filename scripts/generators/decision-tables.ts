@@ -1,4 +1,5 @@
-// decision-tables.ts: generates the tables of reasons and facts in docs/decision-reference.md from the rows of decisions.
+// decision-tables.ts: generates the tables of reasons and facts in docs/decision-reference.md from the rows of
+// decisions.
 
 import { FACT_NAMES, FACT_ROWS, REASON_CODES, REASON_ROWS } from "@inkling/contract";
 import { type GeneratedSection, markdownTable } from "./generated.ts";

@@ -88,7 +88,9 @@ export const focusedText = (page: Page) => page.evaluate("document.activeElement
 
 const editorOf = (page: Page) => page.getByLabel("Ruleset", { exact: true });
 
-/** Replaces the text in the rules' editor, as pasting does. Playwright's `fill` inserts styles, which the policy blocks. */
+/**
+ * Replaces the text in the rules' editor, as pasting does. Playwright's `fill` inserts styles, which the policy blocks.
+ */
 export async function writeRuleset(page: Page, text: string): Promise<void> {
   await editorOf(page).press("Control+a");
   await page.evaluate(

@@ -22,7 +22,10 @@ import {
   waitForMessage,
 } from "./console-server.ts";
 
-/** All files, compressed; the rules page is 160 KB of them, and the map 52 KB. The console loads both when it needs them. */
+/**
+ * All files, compressed; the rules page is 160 KB of them, and the map 52 KB. The console loads both when it needs
+ * them.
+ */
 const ALL_FILES_BYTES = 297_000;
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -1,4 +1,5 @@
-// fast-clock.ts: lets hours pass in a minute for a process, its threads and its children, or stops the process's clocks.
+// fast-clock.ts: lets hours pass in a minute for a process, its threads and its children, or stops the process's
+// clocks.
 //
 // A fast clock changes only Date. Time limits use performance.now, which keeps the machine's time, so no limit gets
 // shorter. Long waits check Date every few seconds. A process and its children have the same time, because both count

@@ -33,7 +33,10 @@ const START = Date.UTC(2026, 5, 1, 7);
 const LAG_MS = 600;
 const RULE = "credential-stuffing";
 
-/** Tries one stolen password for each account, and two in a hundred are right. @param networks /24s with 20 addresses each */
+/**
+ * Tries one stolen password for each account, and two in a hundred are right.
+ * @param networks /24s with 20 addresses each
+ */
 export function stuffing(accounts: number, networks: number, hours: number): LoginEvent[] {
   const random = randomBelow(1);
   return Array.from({ length: accounts }, (_, n) => {
@@ -47,7 +50,10 @@ export function stuffing(accounts: number, networks: number, hours: number): Log
   }).sort((a, b) => a.at - b.at);
 }
 
-/** People behind one address log in during two hours, and try again until it works. @param failing failed attempts in 100 */
+/**
+ * People behind one address log in during two hours, and try again until it works.
+ * @param failing failed attempts in 100
+ */
 export function school(people: number, failing: number): LoginEvent[] {
   const random = randomBelow(2);
   return Array.from({ length: people }, (_, n) => {

@@ -35,7 +35,7 @@ auth_file = ${users}
 pool_mode = transaction
 default_pool_size = ${poolSize}
 max_client_conn = 100
-; After a PostgreSQL that was away: 15 s otherwise, which no test learns from.
+; After a PostgreSQL that was unreachable: 15 s otherwise, which no test learns from.
 server_login_retry = 1
 `,
   );

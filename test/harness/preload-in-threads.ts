@@ -1,4 +1,5 @@
-// preload-in-threads.ts: in a server program, preloads a module in threads, because Bun preloads only in the main thread.
+// preload-in-threads.ts: in a server program, preloads a module in threads, because Bun preloads only in the main
+// thread.
 
 /** @param below how many threads get the module, counted from the first one that this process starts */
 export function preloadInThreads(module: string, below = Number.POSITIVE_INFINITY): void {

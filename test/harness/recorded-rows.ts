@@ -28,7 +28,7 @@ export interface Drilled {
 export type RecordedRow = Tried | Drilled;
 
 const FILE = process.env.RECORDED_ROWS;
-/** True in `npm run test:faults`, in which kills are as many as the table says. */
+/** True in `npm run test:faults`, in which kills are as many as the table states. */
 export const IS_DRILL = process.env.FAULT_DRILL === "1";
 
 /** A line of one short write is never mixed with another process's. */

@@ -22,8 +22,8 @@ export interface S3Faults {
   unlisted?: string;
   /**
    * What a write with If-Match or If-None-Match does: `checked` (the default) returns 412 if the condition is not met,
-   * as Amazon, MinIO, R2 and Ceph do; `conflict` returns 409, as Amazon does while another write is under way; `ignored`
-   * overwrites; `unknown` returns 501; `untagged` ignores the condition and sends no ETag.
+   * as Amazon, MinIO, R2 and Ceph do; `conflict` returns 409, as Amazon does while another write is under way;
+   * `ignored` overwrites; `unknown` returns 501; `untagged` ignores the condition and sends no ETag.
    */
   conditions?: "checked" | "conflict" | "ignored" | "unknown" | "untagged";
 }

@@ -4,8 +4,8 @@ import { SQL } from "bun";
 import { until } from "./until.ts";
 
 /**
- * Takes the write lock of an SQLite file. Waits for a writer that holds the lock, without stopping this process, because
- * the writer may be a server in this process.
+ * Takes the write lock of an SQLite file. Waits for a writer that holds the lock, without stopping this process,
+ * because the writer may be a server in this process.
  * @returns releases the lock; further calls have no effect
  */
 export async function lockSqlite(file: string): Promise<() => Promise<void>> {

@@ -41,8 +41,8 @@ import { Prometheus } from "./prometheus.ts";
 import { ALERTS, QUERIES, RULES_TEXT } from "./watched.ts";
 
 /**
- * Alerts that depend on the machine, or on an absent or overloaded program. Only promtool tests them, with made-up series
- * (inkling.rules.test.yml).
+ * Alerts that depend on the machine, or on an absent or overloaded program. Only promtool tests them, with made-up
+ * series (inkling.rules.test.yml).
  */
 const OF_MACHINE = [
   "InklingAbsent",

@@ -2,8 +2,8 @@
 //
 // in   chunks of bytes, from a file or a pipe
 // out  chunks of bytes, and the encodings recognized by the first bytes: gzip, zstd
-// err  BulkError for compressed data that is damaged or ends too early, or for data in another format, such as UTF-16 or Parquet.
-//      As in gzip(1), zeros after the end of gzip data are padding
+// err  BulkError for compressed data that is damaged or ends too early, or for data in another format, such as UTF-16
+//      or Parquet. As in gzip(1), zeros after the end of gzip data are padding
 // cost only the memory that the streams need, regardless of the size of the output. A decompression bomb is just a long
 //      file
 

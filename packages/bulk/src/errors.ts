@@ -1,6 +1,6 @@
 // errors.ts: the errors that stop bulk work early.
 
-/** An expected failure. `message` is one line; `hint` says what to do next. */
+/** An expected failure. `message` is one line; `hint` is what to do next. */
 export class BulkError extends Error {
   override readonly name = "BulkError";
   readonly hint: string | undefined;
@@ -13,7 +13,7 @@ export class BulkError extends Error {
   }
 }
 
-/** The signal stopped the work. `message` says what was not done. */
+/** The signal stopped the work. `message` states what was not done. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }

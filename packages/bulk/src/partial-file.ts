@@ -47,8 +47,8 @@ export class PartialFile {
   private readonly onExit = () => this.discard();
 
   /**
-   * @param isNamed whether the user named the path. If the program chose the name in a folder, a link there is replaced,
-   *   because another user may have placed it
+   * @param isNamed whether the user named the path. If the program chose the name in a folder, a link there is
+   *   replaced, because another user may have placed it
    * @throws BulkError if the name belongs to anything but a file, or to a compressed file that cannot be written
    */
   constructor(path: string, isNamed = true) {

@@ -1,5 +1,5 @@
-// launch.mjs: starts the command on Bun, then only forwards signals and the exit code. It starts `inkling up` again after a
-// crash, as a service manager does for `inkling serve`.
+// launch.mjs: starts the command on Bun, then only forwards signals and the exit code. It starts `inkling up` again
+// after a crash, as a service manager does for `inkling serve`.
 
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, statSync } from "node:fs";

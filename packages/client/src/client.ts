@@ -50,7 +50,7 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
 
   /**
    * @param effects clock and random numbers, for tests
-   * @throws TypeError that says which option is invalid
+   * @throws TypeError that states which option is invalid
    */
   constructor(options: InklingOptions<P>, effects: Partial<Effects> = {}) {
     this.#options = readOptions(options);

@@ -16,8 +16,8 @@ interface CrawlerRow {
   readonly token: string;
   readonly operator: string;
   /**
-   * The feed with the operator's ranges; undefined if there is none, so that no claim can be verified. If the ranges are
-   * all of the operator's networks, a claim can be forged, but not verified.
+   * The feed with the operator's ranges; undefined if there is none, so that no claim can be verified. If the ranges
+   * are all of the operator's networks, a claim can be forged, but not verified.
    */
   readonly feed?: string;
 }

@@ -78,7 +78,7 @@ interface SettingRow {
   readonly computed?: true;
   /** Shown by --help and in the example file. */
   readonly help: string;
-  /** Markdown for docs/configuration.md, if the page says more than `help`. */
+  /** Markdown for docs/configuration.md, if the page has more than `help`. */
   readonly docs?: string;
   /** Never printed in full, and not available as a flag, because other users of the machine can see command lines. */
   readonly secret?: true;

@@ -14,7 +14,7 @@ export type OptIn = "evidence" | "network" | "subject" | "mx" | "facts" | "feeds
 interface Described {
   /** The text in the OpenAPI document and the SDKs. */
   readonly description?: string;
-  /** The text for the tables in docs/, if the tables say more than the description. */
+  /** The text for the tables in docs/, if the tables have more than the description. */
   readonly docs?: string;
   /** The field is omitted if its value is unknown. */
   readonly optional?: true;

@@ -83,8 +83,8 @@ export const PUBLIC_FILE = 0o644;
 const MAX_WRITE = 1 << 26;
 
 /**
- * Who owns a file that root writes: the owner of its folder, as for all files in the data folder, or root, as for secrets
- * that an operator writes elsewhere.
+ * Who owns a file that root writes: the owner of its folder, as for all files in the data folder, or root, as for
+ * secrets that an operator writes elsewhere.
  */
 export type Owner = "folder" | "process";
 

@@ -1,4 +1,5 @@
-// fingerprints.ts: identifies contents by SHA-256 in lower-case hex, and detects changed files by inode, size and time, without reading them.
+// fingerprints.ts: identifies contents by SHA-256 in lower-case hex, and detects changed files by inode, size and time,
+// without reading them.
 
 import { createHash } from "node:crypto";
 import { closeSync, openSync, readSync, statSync } from "node:fs";
@@ -30,8 +31,8 @@ export function hashFile(path: string): { readonly sha256: string; readonly byte
 export const NO_FILE = "-";
 
 /**
- * Returns a text that changes if a file is written to or replaced. It does not include ctime, because a backup with hard
- * links changes it.
+ * Returns a text that changes if a file is written to or replaced. It does not include ctime, because a backup with
+ * hard links changes it.
  * @returns the stamp, or the error code if the file cannot be inspected
  */
 export function fileStamp(path: string): string {
@@ -43,7 +44,7 @@ export function fileStamp(path: string): string {
   }
 }
 
-/** What a file says. The file is read again only if it has changed. */
+/** What a file contains. The file is read again only if it has changed. */
 export class StampedFile<T> {
   private readonly path: string;
   private readonly read: () => T;

@@ -79,7 +79,7 @@ const decoder = new TextDecoder();
 /**
  * Opens a data folder or a channel, and follows its releases.
  * @throws InklingError DATA_NOT_LOADED if there is no sound release
- * @throws TypeError that says which option is invalid
+ * @throws TypeError that states which option is invalid
  */
 export async function createLocal<P extends OnUnavailable = "throw">(
   options: LocalOptions<P>,

@@ -1,5 +1,5 @@
-// admin-tokens.ts: lists, creates, shows and revokes named admin tokens. A token appears only in the answer that creates
-// it. Servers read the database for each admin request, so a change applies immediately.
+// admin-tokens.ts: lists, creates, shows and revokes named admin tokens. A token appears only in the answer that
+// creates it. Servers read the database for each admin request, so a change applies immediately.
 
 import { ADMIN_ROLE_TEXTS, ADMIN_ROLES, hasRole } from "@inkling/contract";
 import { CreatorRevokedError, type ValidAdminToken } from "@inkling/store/admin-token";

@@ -1,5 +1,5 @@
-// calibration.ts: shows how often each reason and rule was right, and writes a ruleset with the weights that the outcomes
-// suggest. Publishing that ruleset is the same operation as for any other.
+// calibration.ts: shows how often each reason and rule was right, and writes a ruleset with the weights that the
+// outcomes suggest. Publishing that ruleset is the same operation as for any other.
 
 import { ACTIONS, REASON_CODES, REASON_ROWS, type ReasonCode } from "@inkling/contract";
 import {

@@ -1,5 +1,5 @@
-// context.ts: defines what an operation runs with: the store, the data folder, and what only a running server or only the
-// program with the compiler can do.
+// context.ts: defines what an operation runs with: the store, the data folder, and what only a running server or only
+// the program with the compiler can do.
 
 import type { LogLevel, Outcome, ServerSettings } from "@inkling/contract";
 import type { HostReport, Verify } from "@inkling/data";

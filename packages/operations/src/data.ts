@@ -152,8 +152,8 @@ they do not belong to a release. To list the networks or domains, export both re
       output: updateState,
       run: async (context) => building(context.updates).state,
     }),
-    // `inkling data update` runs these two operations. It is written by hand, because it builds in its own process, shows
-    // the progress, and prints more about the build.
+    // `inkling data update` runs these two operations. It is written by hand, because it builds in its own process,
+    // shows the progress, and prints more about the build.
     update_now: operation({
       route: "POST data/update",
       summary: "Fetch all feeds now, and build a release",

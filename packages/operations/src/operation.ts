@@ -123,7 +123,7 @@ export const id = (description: string) => ({ id: text.meta({ description }) });
 
 const DAY_S = 86_400;
 
-/** The field that says how long an old token or secret remains valid after a rotation. */
+/** The field that sets how long an old token or secret remains valid after a rotation. */
 export const overlap = (description: string) => ({
   overlap_seconds: z
     .int("must be a whole number of seconds")

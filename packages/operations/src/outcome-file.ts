@@ -1,7 +1,7 @@
 // outcome-file.ts: reads the lines of a file with outcomes, such as a payment provider's list of chargebacks.
 //
 // in   CSV with the columns ref, outcome and at, in this order, or one JSON object with these fields per line
-// out  what each line says, or what is wrong with it; a good line never depends on a bad one
+// out  the label of each line, or what is wrong with it; a good line never depends on a bad one
 
 import { OUTCOMES } from "@inkling/contract";
 import { issueLines } from "@inkling/engine";
@@ -29,7 +29,7 @@ const row = z.strictObject({
   at: isoTime.optional(),
 });
 
-/** @returns what the line says; undefined for a header or an empty line; a text that says what is wrong */
+/** @returns the line's label; undefined for a header or an empty line; a text that states what is wrong */
 export function readOutcomeLine(line: string, now: number): RefOutcome | string | undefined {
   if (line.length > MAX_LINE) return `is longer than ${MAX_LINE.toLocaleString("en")} characters`;
   const text = line.replace(/^\uFEFF/, "").trim();

@@ -1,5 +1,5 @@
-// webhook-destination.ts: checks where a webhook's URL may lead: to an https address on the public internet, unless an operator
-// allows an internal address.
+// webhook-destination.ts: checks where a webhook's URL may lead: to an https address on the public internet, unless an
+// operator allows an internal address.
 //
 // Someone who may add webhooks must not be able to reach services that only this host can reach, such as a cloud's
 // metadata, a database or the admin API. A host name can resolve differently each time, so the connection uses the

@@ -12,7 +12,8 @@
 // - A PostgreSQL server can fall silent. Every unit of work therefore has a time-out. After a time-out, the connections
 //   are discarded, and the next unit opens new ones.
 //
-// A host holds at most four connections to PostgreSQL: CONNECTIONS below, and one that listens for changes (notices.ts).
+// A host holds at most four connections to PostgreSQL: CONNECTIONS below, and one that listens for changes
+// (notices.ts).
 
 import { closeSync, openSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -24,8 +25,8 @@ import { StoreError, storeErrorFrom } from "./error.ts";
 export const TIMEOUT_MS = 5_000;
 const LOCK_RETRY_MS = 10;
 /**
- * Connections to PostgreSQL for each kind of work. Keys, limits and the operator's changes have their own connection, so
- * that a revocation never waits for decisions, usage or deliveries. SQLite has one connection for everything.
+ * Connections to PostgreSQL for each kind of work. Keys, limits and the operator's changes have their own connection,
+ * so that a revocation never waits for decisions, usage or deliveries. SQLite has one connection for everything.
  */
 const CONNECTIONS = { control: 1, records: 2 } as const;
 export type Work = keyof typeof CONNECTIONS;

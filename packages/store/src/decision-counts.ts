@@ -1,5 +1,6 @@
 // decision-counts.ts: counts, for each hour, how often each set of reasons and each rule applied, and the outcomes of
-// these decisions. The counts outlive decisions, which may be kept for only a few days, and contain nothing about visitors.
+// these decisions. The counts outlive decisions, which may be kept for only a few days, and contain nothing about
+// visitors.
 //
 // Cost: 5 million decisions would have to be read to count them when somebody asks. So the transaction that stores or
 // labels decisions also adds to the counts. A server of an earlier version does not count what it stores.

@@ -1,15 +1,17 @@
 // decision-size.ts: measures how much space the stored decisions take, so that the server can delete the oldest before
 // they fill the disk.
 //
-// The sum of each day is kept in memory, and a check adds only the decisions that are new. The first check after a start
-// reads all of them, in pages: about 3 s for 700,000 decisions, between which requests are answered. Decisions that an
-// operator deletes by `ref` still count until their day is over.
+// The sum of each day is kept in memory, and a check adds only the decisions that are new. The first check after a
+// start reads all of them, in pages: about 3 s for 700,000 decisions, between which requests are answered. Decisions
+// that an operator deletes by `ref` still count until their day is over.
 
 import { DAY_MS } from "./keys/day.ts";
 import type { EpochMs } from "./keys/key.ts";
 import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
-/** About how much a row takes in addition to its texts, with its entries in indexes: 1,409 - 842 bytes were measured. */
+/**
+ * About how much a row takes in addition to its texts, with its entries in indexes: 1,409 - 842 bytes were measured.
+ */
 const ROW_BYTES = 570;
 /** A decision from further ahead comes from a wrong clock. It is counted once its time has come. */
 const AHEAD_MS = 3_600_000;
@@ -61,7 +63,10 @@ export class DecisionSize {
     }
   }
 
-  /** Deletes the oldest decisions until the rest takes at most `limit` bytes. @returns the number of deleted decisions */
+  /**
+   * Deletes the oldest decisions until the rest takes at most `limit` bytes.
+   * @returns the number of deleted decisions
+   */
   async deleteAbove(limit: number): Promise<number> {
     for (let deleted = 0; ; await Bun.sleep(0)) {
       if (this.bytes <= limit) return deleted;

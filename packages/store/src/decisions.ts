@@ -116,9 +116,9 @@ export class DecisionStore {
   }
 
   /**
-   * Stores decisions. A decision that is already stored does not change, so a batch may be sent again. Each network is in
-   * a different place of its index, so a commit writes about a page a row: one commit for 1,000 rows instead of five takes
-   * a quarter less time.
+   * Stores decisions. A decision that is already stored does not change, so a batch may be sent again. Each network is
+   * in a different place of its index, so a commit writes about a page a row: one commit for 1,000 rows instead of five
+   * takes a quarter less time.
    */
   async add(rows: readonly DecisionRow[]): Promise<void> {
     await this.tables.write(async (tx) => {
@@ -464,7 +464,10 @@ export class DecisionStore {
     }, true);
   }
 
-  /** Returns the conditions of the most selective index that the filter can use. A rule needs two, which exclude each other. */
+  /**
+   * Returns the conditions of the most selective index that the filter can use. A rule needs two, which exclude each
+   * other.
+   */
   private indexed(sql: SQL, { action, event, rule, reason, outcome, ref, network, domain }: DecisionFilter) {
     if (ref !== undefined) return [sql`ref = ${ref}`];
     if (domain !== undefined) return [sql`email_domain = ${domain}`];

@@ -25,8 +25,8 @@ import { known } from "./unreadable.ts";
 /** Milliseconds of a lease, which must be longer than an attempt may take. */
 export const LEASE_MS = 60_000;
 /**
- * Maximum number of waiting and of finished deliveries for each webhook, so that a receiver that is gone affects no other
- * webhook.
+ * Maximum number of waiting and of finished deliveries for each webhook, so that a receiver that is gone affects no
+ * other webhook.
  */
 const MAX_WAITING = 10_000;
 const MAX_ENDED = 1_000;
@@ -235,8 +235,8 @@ export class DeliveryStore {
   }
 
   /**
-   * Removes deliveries that have no webhook or no decision any more, and each webhook's oldest finished deliveries above
-   * the limit. retention.ts removes deliveries by age.
+   * Removes deliveries that have no webhook or no decision any more, and each webhook's oldest finished deliveries
+   * above the limit. retention.ts removes deliveries by age.
    */
   async forget(): Promise<void> {
     await deleteOrphanedDeliveries(this.tables);

@@ -197,8 +197,8 @@ export const MIGRATIONS: readonly Migration[] = [
         held_until BIGINT NOT NULL
       )`,
       "INSERT INTO inkling_webhook_watch (id, holder, held_until) VALUES (1, '', 0)",
-      // A separate table, because a server of an older version treats any row in the existing table as the root token. A
-      // revoked token's row is deleted, and the audit trail keeps its details.
+      // A separate table, because a server of an older version treats any row in the existing table as the root token.
+      // A revoked token's row is deleted, and the audit trail keeps its details.
       `CREATE TABLE inkling_named_admin_tokens (
         name TEXT PRIMARY KEY,
         hash TEXT NOT NULL UNIQUE,
@@ -252,8 +252,8 @@ export const MIGRATIONS: readonly Migration[] = [
       "DROP TABLE inkling_leases",
       "DROP TABLE inkling_hosts",
       // A host's last exchange. A process that starts has another `run`, and its `sequence` begins again. `late_at` and
-      // `late_since`: when counts arrived late, and the age of the oldest (limits/group-counts.ts). Times are those of the
-      // database's clock. `report` is JSON (packages/data, host-report.ts).
+      // `late_since`: when counts arrived late, and the age of the oldest (limits/group-counts.ts). Times are those of
+      // the database's clock. `report` is JSON (packages/data, host-report.ts).
       `CREATE TABLE inkling_hosts (
         id TEXT PRIMARY KEY,
         run TEXT NOT NULL,
@@ -347,8 +347,8 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     id: 24,
     name: "traces of visitors in decisions",
-    // Hashes (decisions/memory.ts). Each index has only the rows that one part of its query reads, so a decision without
-    // hashes costs nothing more, and a popular domain or network has no more rows than were labelled.
+    // Hashes (decisions/memory.ts). Each index has only the rows that one part of its query reads, so a decision
+    // without hashes costs nothing more, and a popular domain or network has no more rows than were labelled.
     statements: [
       "ALTER TABLE inkling_decisions ADD COLUMN mailbox_hash TEXT",
       "ALTER TABLE inkling_decisions ADD COLUMN network_hash TEXT",
@@ -417,8 +417,9 @@ function countsOf(kind: string, name: string, from = "inkling_decisions"): strin
 }
 
 /**
- * Returns the expression for the network in a decision's facts. The index and the query must use the same one. A cast to
- * JSON would make PostgreSQL refuse facts with \u0000; in JSON, the quotation marks of this pattern occur only in names.
+ * Returns the expression for the network in a decision's facts. The index and the query must use the same one. A cast
+ * to JSON would make PostgreSQL refuse facts with \u0000; in JSON, the quotation marks of this pattern occur only in
+ * names.
  */
 export function networkFact(dialect: Database["dialect"]): string {
   return dialect === "sqlite"

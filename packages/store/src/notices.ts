@@ -30,8 +30,8 @@ const REPORT_MS = 3_600_000;
 /** If notices have arrived for this many milliseconds, their absence is worth a log line. */
 const STEADY_MS = 60_000;
 /**
- * Milliseconds between two notices that are passed on. It limits rereading to ten times a second while an operator creates
- * hundreds of keys.
+ * Milliseconds between two notices that are passed on. It limits rereading to ten times a second while an operator
+ * creates hundreds of keys.
  */
 const MIN_BETWEEN_MS = 100;
 

@@ -1,8 +1,8 @@
 // retention.ts: deletes stored rows that are too old, in small steps, and decides which clock is right about their age.
 //
-// A clock that is 40 days ahead once deleted every stored decision within 15 s of a start. So the database keeps the time
-// of the last check. If the clock is more than a day ahead of it, the clock may be wrong, or the server was off. Nothing
-// is deleted by age until the clock has kept its time for HOLD_MS, which gives an operator time to correct it.
+// A clock that is 40 days ahead once deleted every stored decision within 15 s of a start. So the database keeps the
+// time of the last check. If the clock is more than a day ahead of it, the clock may be wrong, or the server was off.
+// Nothing is deleted by age until the clock has kept its time for HOLD_MS, which gives an operator time to correct it.
 
 import type { SQL } from "bun";
 import { KEEP_COUNTS_MS } from "./decision-counts.ts";

@@ -59,8 +59,8 @@ interface StoreOptions {
   /** Maximum milliseconds for one call. */
   readonly timeoutMs?: number;
   /**
-   * Whether to return a store even if the database is unreachable. Its calls then fail with UNREACHABLE until the database is
-   * reachable.
+   * Whether to return a store even if the database is unreachable. Its calls then fail with UNREACHABLE until the
+   * database is reachable.
    */
   readonly mayBeUnreachable?: boolean;
   /** The data folder's list of revocations. Each revocation is written to it before it is committed. */

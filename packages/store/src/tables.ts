@@ -137,8 +137,8 @@ export class Tables {
 export const MAX_PAGE = 1_000;
 
 /**
- * Maximum rows in one INSERT. SQLite runs inside this process, and inserting 15,000 rows in one statement would delay requests
- * by 34 ms.
+ * Maximum rows in one INSERT. SQLite runs inside this process, and inserting 15,000 rows in one statement would delay
+ * requests by 34 ms.
  */
 export const ROWS_AT_ONCE = 500;
 

@@ -1,5 +1,5 @@
-// recipes.test.ts: runs each recipe of docs/sign-up-protection.md from the page itself, on its runtime, and sends it the
-// page's curl lines. A recipe whose framework is missing on this machine is skipped and named.
+// recipes.test.ts: runs each recipe of docs/sign-up-protection.md from the page itself, on its runtime, and sends it
+// the page's curl lines. A recipe whose framework is missing on this machine is skipped and named.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// demand.ts: sends paced lookups to several hosts at the same time, and checks whether the allowed lookups keep a limit.
+// demand.ts: sends paced lookups to several hosts at the same time, and checks whether the allowed lookups keep a
+// limit.
 //
 // The time of a host's decision is known only to lie between sending and receiving. A window counts a lookup
 // only if both times are in the window. If a window then exceeds the limit, the limit was certainly broken.

@@ -1,5 +1,5 @@
-// memory.test.ts: tests that hosts with one PostgreSQL and one key of hashes remember the same visitors, with threads and
-// after a restart, and that outcomes reported to one host become the precision that another shows.
+// memory.test.ts: tests that hosts with one PostgreSQL and one key of hashes remember the same visitors, with threads
+// and after a restart, and that outcomes reported to one host become the precision that another shows.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { ServerOptions } from "../../../packages/server/src/run/server.ts";

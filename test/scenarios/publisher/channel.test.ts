@@ -1305,7 +1305,7 @@ describe("a bucket", () => {
   });
 });
 
-/** Each store, with what a publisher says about it. */
+/** Each store, with what a publisher reports about it. */
 const CONDITIONS: Readonly<
   Record<string, { start: () => { base: string; env?: S3Environment }; warns: boolean }>
 > = {

@@ -1,5 +1,5 @@
-// publish-race.test.ts: tests several processes that publish to one channel at once. One of them succeeds at a time, and
-// nothing is lost, also if some of them are killed.
+// publish-race.test.ts: tests several processes that publish to one channel at once. One of them succeeds at a time,
+// and nothing is lost, also if some of them are killed.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -22,7 +22,10 @@ const bucket = startS3("inkling");
 beforeAll(() => writeFileSync(keyFile, privatePem));
 afterAll(() => bucket.stop());
 
-/** Publishes a first release. @returns the path of an empty log, and functions that start a publisher and read the log */
+/**
+ * Publishes a first release.
+ * @returns the path of an empty log, and functions that start a publisher and read the log
+ */
 async function channel(base: string, env: Readonly<Record<string, string>> = {}) {
   const folder = temporaryFolder();
   const [dataDir, log] = [join(folder, "data"), join(folder, "log")];
@@ -46,8 +49,8 @@ async function channel(base: string, env: Readonly<Record<string, string>> = {})
         stderr: "inherit",
       }),
     /**
-     * The rounds that published: the version on which each was based, and the new one. Two publishers of the same release
-     * may write identical statements in the same second; that is one round, and succeeds for both.
+     * The rounds that published: the version on which each was based, and the new one. Two publishers of the same
+     * release may write identical statements in the same second; that is one round, and succeeds for both.
      */
     rounds: () =>
       [...new Set(readFileSync(log, "utf8").split("\n"))]

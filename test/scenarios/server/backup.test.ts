@@ -1,4 +1,5 @@
-// Tests `inkling backup`, `inkling restore` and `inkling database copy`: round trips, bad archives, and running servers.
+// Tests `inkling backup`, `inkling restore` and `inkling database copy`: round trips, bad archives, and running
+// servers.
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";

@@ -1,5 +1,5 @@
-// Tests the recipes in docs/exports.md, and two commands of docs/enrich.md, unchanged, with a small release. PostgreSQL,
-// nginx and DuckDB are real. For nftables, journald and ClickHouse, the test records the commands.
+// Tests the recipes in docs/exports.md, and two commands of docs/enrich.md, unchanged, with a small release.
+// PostgreSQL, nginx and DuckDB are real. For nftables, journald and ClickHouse, the test records the commands.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,5 +1,6 @@
 // killed.test.ts: kills a publication, a backup, a restore and an upgrade at random moments. The release in use still
-// answers, keys and overrides are complete, no part of a file is taken for the whole, and the same command then succeeds.
+// answers, keys and overrides are complete, no part of a file is taken for the whole, and the same command then
+// succeeds.
 //
 // build-killed.test.ts kills builds. `npm run test:faults` kills all five 200 times together.
 

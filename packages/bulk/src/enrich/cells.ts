@@ -121,8 +121,8 @@ export function clientAmong<Key>(
 const NAMED_SHARE = 1 / 5;
 
 /**
- * Chooses the first key with a telling name, unless its column has an address in hardly any row, or in less than half as
- * many rows as another one with a telling name. Otherwise chooses the key with an address in the most rows.
+ * Chooses the first key with a telling name, unless its column has an address in hardly any row, or in less than half
+ * as many rows as another one with a telling name. Otherwise chooses the key with an address in the most rows.
  * @param named the keys with telling names, the most certain names first
  * @param likely all keys that may be chosen, including `named`
  * @param lastResort the key to choose if no likely key has an address
@@ -154,7 +154,9 @@ function fullest<Key>(keys: readonly Key[], count: (key: Key) => number): Key | 
   return keys[counts.indexOf(Math.max(1, ...counts))];
 }
 
-/** Returns the number of texts that match. If most texts do not match, returns 0, because they contain something else. */
+/**
+ * Returns the number of texts that match. If most texts do not match, returns 0, because they contain something else.
+ */
 export function rowsThatFit(values: readonly unknown[], fits: (value: string) => boolean): number {
   const texts = textsOf(values);
   const count = texts.filter(fits).length;

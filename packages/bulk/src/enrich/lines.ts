@@ -4,8 +4,8 @@
 // out  the text of one field, without its quotes or brackets
 // cost linear in the line, also if quotes and brackets never close
 //
-// Spaces and tabs separate fields. A field that begins with a double quote ends at the next quote before a separator, as
-// in `"GET / HTTP/1.1"`; \" does not end it. A field that begins with [ ends at the next ] before a separator, as in
+// Spaces and tabs separate fields. A field that begins with a double quote ends at the next quote before a separator,
+// as in `"GET / HTTP/1.1"`; \" does not end it. A field that begins with [ ends at the next ] before a separator, as in
 // `[22/Nov/2026:10:00:00 +0000]`. If there is no such end, the quote or bracket is an ordinary character.
 
 const CLOSING: Readonly<Record<string, string>> = { '"': '"', "[": "]" };

@@ -233,7 +233,9 @@ const HINT = /^\uFEFF?sep=([^\r\n])\r?(?:\n|$)/i;
 /** Returns the first line, with its end, if it only sets the delimiter for Excel (`sep=;`). */
 export const hintIn = (text: string): string => HINT.exec(text)?.[0] ?? "";
 
-/** Returns the delimiter that the first line names, or else the one that occurs most often in it, ignoring quoted text. */
+/**
+ * Returns the delimiter that the first line names, or else the one that occurs most often in it, ignoring quoted text.
+ */
 export function delimiterIn(text: string): string {
   const named = HINT.exec(text)?.[1];
   if (named !== undefined) return named;

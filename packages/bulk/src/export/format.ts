@@ -49,7 +49,10 @@ export interface ExportFormat {
   readonly databaseTypes?: Readonly<Record<string, Table>>;
   /** If true, pieces name files in the folder. If false, they name suffixes of the target's file name, often "". */
   readonly isFolder: boolean;
-  /** If true, the format compresses its own data, and its readers cannot open a file that is compressed again as a whole. */
+  /**
+   * If true, the format compresses its own data, and its readers cannot open a file that is compressed again as a
+   * whole.
+   */
   readonly isCompressed?: boolean;
   /** If true, a request may choose the columns of a table of networks. */
   readonly hasColumns?: boolean;

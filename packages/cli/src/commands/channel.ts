@@ -301,8 +301,8 @@ interface ChannelServer {
 }
 
 /**
- * Returns the servers of this database that follow the channel; undefined if the database is SQLite, which no other host
- * can use.
+ * Returns the servers of this database that follow the channel; undefined if the database is SQLite, which no other
+ * host can use.
  */
 async function serversOf(settings: Settings, statement: Statement): Promise<ChannelServer[] | undefined> {
   if (!isSharedDatabase(settings.databaseUrl)) return undefined;

@@ -1,5 +1,5 @@
-// mcp.ts: `inkling mcp` offers operations as tools to an agent that starts the command, by the Model Context Protocol over
-// standard input and output. Operations run in this process, so no server needs to run.
+// mcp.ts: `inkling mcp` offers operations as tools to an agent that starts the command, by the Model Context Protocol
+// over standard input and output. Operations run in this process, so no server needs to run.
 
 import { ADMIN_ROLE_TEXTS, ADMIN_ROLES, type AdminRole, type Settings } from "@inkling/contract";
 import { LOOKUPS } from "@inkling/engine";

@@ -107,7 +107,7 @@ async function up(settings: Settings, context: Context): Promise<void> {
   }
 }
 
-/** In a terminal, `Arrivals` says in prose that publishers could not be reached. */
+/** In a terminal, `Arrivals` reports in prose that publishers could not be reached. */
 const withoutUnreached = (log: RunningServer["log"]): RunningServer["log"] => ({
   info: (event, fields) => log.info(event, fields),
   error: (event, fields) => {
@@ -126,7 +126,7 @@ async function keysOf(settings: Settings): Promise<KeysOf> {
   });
 }
 
-/** Returns a release that can be opened, or undefined. If a release cannot be opened, a warning says why. */
+/** Returns a release that can be opened, or undefined. If a release cannot be opened, a warning states why. */
 function usableRelease(settings: Settings, terminal: Terminal): LoadedRelease | undefined {
   const { release, problem } = findUsable(settings.dataDir);
   if (problem !== undefined) {

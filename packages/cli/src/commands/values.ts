@@ -243,7 +243,10 @@ export type Subject =
   | { readonly kind: "as"; readonly asn: number }
   | { readonly kind: "domain"; readonly domain: string };
 
-/** Returns what kind of value a word on the command line is; undefined if it is none. The lookup decides whether an email address is valid. */
+/**
+ * Returns what kind of value a word on the command line is; undefined if it is none. The lookup decides whether an
+ * email address is valid.
+ */
 export function subjectOf(value: string): Subject | undefined {
   const kind = kindOf(value);
   if (kind !== undefined) return { kind };

@@ -239,7 +239,8 @@ async function replaceDatabase(
       "create an empty database, and set INKLING_DATABASE_URL to it",
     );
   }
-  // A database that contains only an audit trail, as after `data update`, can be replaced without --force, but it is kept.
+  // A database that contains only an audit trail, as after `data update`, can be replaced without --force, but it is
+  // kept.
   const isFilled = found?.some((table) => table !== TRAIL) ?? false;
   if ((isFileThere || isFilled) && !input.force)
     throw notEmpty(isFilled ? maskUrl(databaseUrl) : settings.dataDir, keepAs);
@@ -330,8 +331,8 @@ export interface Copied {
 }
 
 /**
- * Copies all tables of an SQLite database to the empty database of the settings. Its URL is no flag, because other users
- * of the machine could read the password.
+ * Copies all tables of an SQLite database to the empty database of the settings. Its URL is no flag, because other
+ * users of the machine could read the password.
  * @param from the file of the SQLite database
  * @throws CliError, StoreError; the target then remains empty
  */

@@ -43,8 +43,8 @@ export function whyReadOnly(settings: Pick<Settings, "dataDir" | "databaseUrl">)
 
 /**
  * Deletes the channel report of an earlier follower before a start without a channel, and before a host publishes.
- * Otherwise, `inkling doctor` would report the follower's last fault forever. If a server still follows the channel with
- * this data folder, it writes the report again within a minute.
+ * Otherwise, `inkling doctor` would report the follower's last fault forever. If a server still follows the channel
+ * with this data folder, it writes the report again within a minute.
  */
 export function forgetChannelReport(dataDir: string): void {
   const path = join(dataDir, DATA_FOLDER.channelReport);

@@ -79,7 +79,7 @@ export function localFiles({ feed, dataDir }: Pick<Settings, "feed" | "dataDir">
   return [...feed, ...addedIn(dataDir)].flatMap(({ id, file }) => (file === undefined ? [] : [id]));
 }
 
-/** The settings that say which feeds exist, and which credentials are set. */
+/** The settings that define which feeds exist, and which credentials are set. */
 export type FeedSettings = Pick<Settings, "feed" | "dataDir"> &
   Partial<Pick<Settings, "feedSecret" | (typeof CREDENTIALS)[number]>>;
 

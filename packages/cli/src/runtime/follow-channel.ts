@@ -28,7 +28,7 @@ import type { Context } from "./command.ts";
 
 const LONGEST_POLL_MS = 60_000;
 /**
- * Milliseconds between two writes of an unchanged report. A report says, to the minute, when the channel was last
+ * Milliseconds between two writes of an unchanged report. A report states, to the minute, when the channel was last
  * followed.
  */
 const REPORT_MS = 60_000;

@@ -70,7 +70,10 @@ type Texts<Rows> = Readonly<Record<`inkling ${string}`, Add>> & {
     : never]?: Rows[Id] extends AnyOperation ? CommandText<Input<Rows[Id]>, Output<Rows[Id]>> : never;
 };
 
-/** Adds the commands of a resource, in the order of `texts`, then those without one. @returns their group, or the program */
+/**
+ * Adds the commands of a resource, in the order of `texts`, then those without one.
+ * @returns their group, or the program
+ */
 export function addResource<Rows extends Readonly<Record<string, AnyOperation>>>(
   program: Command,
   context: Context,
@@ -277,7 +280,7 @@ export const contextOf = (
 
 export const ALL_ROWS = 1_000_000_000;
 
-/** Runs an operation. Reads all rows of a list, or as many as the command's `--limit` says. */
+/** Runs an operation. Reads all rows of a list, or as many as the command's `--limit` allows. */
 async function runAll(operation: AnyOperation, context: OperationContext, input: Record<string, unknown>) {
   if (!("cursor" in operation.input)) return operation.run(context, input);
   const limit = operation.command?.flags?.limit === undefined ? ALL_ROWS : Number(input.limit);

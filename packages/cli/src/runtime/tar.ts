@@ -1,5 +1,5 @@
-// tar.ts: writes and reads the tar files of backups (POSIX ustar, ordinary files only), so that `tar -tf` lists a backup
-// and `tar -xf` opens one without Inkling.
+// tar.ts: writes and reads the tar files of backups (POSIX ustar, ordinary files only), so that `tar -tf` lists a
+// backup and `tar -xf` opens one without Inkling.
 
 import { readSync } from "node:fs";
 

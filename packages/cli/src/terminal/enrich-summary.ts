@@ -19,8 +19,8 @@ function columnsOf(tally: Tally, plan: Plan): Column[] {
  * Returns the summary for programs. `ip` is an object; for several columns, it contains one object for each column
  * name.
  *
- * `rows` counts the lines that were looked up. A line with a wrong quote is such a row, and also counts in `open_quotes`.
- * `broken` counts the lines that are no rows. Unparsable lines are both kinds.
+ * `rows` counts the lines that were looked up. A line with a wrong quote is such a row, and also counts in
+ * `open_quotes`. `broken` counts the lines that are no rows. Unparsable lines are both kinds.
  * @param dataVersion the id of the release
  */
 export function tallyJson(tally: Tally, plan: Plan, dataVersion: string): object {

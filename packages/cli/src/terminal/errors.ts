@@ -21,7 +21,7 @@ export const EXIT = {
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** An expected failure. `message` is one line (or a titled list), and `hint` says what to do next. */
+/** An expected failure. `message` is one line (or a titled list), and `hint` is what to do next. */
 export class CliError extends Error {
   override readonly name = "CliError";
   readonly hint: string | undefined;
@@ -86,7 +86,7 @@ const FILE_ERRORS: Readonly<Record<string, (what: string) => [message: string, h
 const OTHER_FOLDER = `run as the user who owns it (this is user ${process.getuid?.()}), or choose another folder: --data-dir FOLDER`;
 
 /**
- * Explains an error about a file that is to be written. If the error says that the file does not exist, its folder is
+ * Explains an error about a file that is to be written. If the file does not exist, its folder is
  * missing.
  */
 export function explainTargetError(error: unknown, target: string): unknown {

@@ -1,5 +1,5 @@
 // stop.ts: handles SIGINT, SIGTERM and SIGHUP. The first signal stops the command in an orderly way, and the second
-// stops it immediately. SIGHUP says that the terminal has closed, so a process without a terminal ignores it.
+// stops it immediately. SIGHUP means that the terminal has closed, so a process without a terminal ignores it.
 //
 // A terminal sends Ctrl-C to every process in a job, and npm and the launcher forward the signal as well. One key press
 // therefore arrives up to three times within milliseconds. Repeats that close together count as one.

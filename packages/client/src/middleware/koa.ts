@@ -34,8 +34,8 @@ export function visitor<C extends KoaLikeContext>(client: VisitorLookups, option
 }
 
 /**
- * `app.use(bodyParser()).use(protect(inkling, { trustProxy: 1 }))`, or as middleware of one route. Denied visitors get a
- * 403 response, and visitors with a mistyped email address a 422 response. For all others, the handler gets
+ * `app.use(bodyParser()).use(protect(inkling, { trustProxy: 1 }))`, or as middleware of one route. Denied visitors get
+ * a 403 response, and visitors with a mistyped email address a 422 response. For all others, the handler gets
  * `ctx.state.decision`.
  * @throws TypeError if an option is invalid
  */

@@ -46,15 +46,15 @@ export interface ProtectOptions<R, C extends readonly unknown[] = [], A = unknow
    * address is assessed.
    */
   readonly email?: string | null;
-  /** More about the visitor than the request says. */
+  /** More about the visitor than the request contains. */
   readonly more?: (request: R) => MoreFacts | undefined | Promise<MoreFacts | undefined>;
   /** The message that a denied visitor reads. */
   readonly message?: string;
   /** Answers a denied visitor instead of the 403 response. The handler does not run. */
   onDenied?(decision: DecisionResult, ...context: C): A | Promise<A>;
   /**
-   * Answers a challenged visitor, for example with a CAPTCHA, and the handler does not run. Return "admit" if the visitor
-   * has passed the challenge. Without this hook, challenged visitors reach the handler.
+   * Answers a challenged visitor, for example with a CAPTCHA, and the handler does not run. Return "admit" if the
+   * visitor has passed the challenge. Without this hook, challenged visitors reach the handler.
    */
   onChallenge?(decision: DecisionResult, ...context: C): A | "admit" | Promise<A | "admit">;
   /**

@@ -25,7 +25,10 @@ export interface WithBody {
   formData(): Promise<Form>;
 }
 
-/** `value` is undefined if the body cannot be read, which is the visitor's fault. A form is passed on as a form, because it may contain files. */
+/**
+ * `value` is undefined if the body cannot be read, which is the visitor's fault. A form is passed on as a form, because
+ * it may contain files.
+ */
 export type ReadBody = { readonly value: unknown; readonly form?: Form } | { readonly refusal: Refusal };
 
 const NOT_ACCEPTED = { status: 415, body: { error: "Send a form or JSON." } } as const;

@@ -1,4 +1,4 @@
-// request-facts.ts: what a request says about its sender, for each kind of framework: node:http, fetch, headers only.
+// request-facts.ts: reads what a request contains about its sender, from node:http, fetch or only headers.
 
 import { wrong } from "../options.ts";
 
@@ -27,7 +27,9 @@ export interface WithHeaders {
   readonly headers: { get(name: string): string | null };
 }
 
-/** What servers pass to a fetch-style application: `{ incoming }` on Node, the server on Bun, `{ remoteAddr }` on Deno. */
+/**
+ * What servers pass to a fetch-style application: `{ incoming }` on Node, the server on Bun, `{ remoteAddr }` on Deno.
+ */
 interface Connection {
   readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } };
   readonly requestIP?: (request: unknown) => { readonly address: string } | null;

@@ -53,7 +53,8 @@ export type NetworkLabel = Label | GuardKind | NetworkKind;
 /**
  * What a domain claim is about. `free` and `relay` are allow-lists. A `popular` entry only counts against disposable
  * lists. Anybody can get a name below a `shared` domain. A `copied` entry comes from an old list whose entries other
- * lists have copied, or from a list that may only confirm others. `mail_host` states which hosts receive the domain's mail.
+ * lists have copied, or from a list that may only confirm others. `mail_host` states which hosts receive the domain's
+ * mail.
  */
 export type DomainSubject = "disposable" | "free" | "relay" | "popular" | "shared" | "copied" | "mail_host";
 
@@ -84,8 +85,8 @@ export interface DomainClaims {
   readonly feed: string;
   readonly subject: DomainSubject;
   /**
-   * Maps each domain to the service that runs it, or to "" if the service is unknown. For "mail_host", to the date of the
-   * DNS lookup and the hosts, separated by spaces.
+   * Maps each domain to the service that runs it, or to "" if the service is unknown. For "mail_host", to the date of
+   * the DNS lookup and the hosts, separated by spaces.
    */
   readonly domains: ReadonlyMap<string, string>;
   /** Set only for operators' own feeds. domain-weights.ts holds the weights of built-in feeds. */

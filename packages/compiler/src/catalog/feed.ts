@@ -134,7 +134,10 @@ export interface Feed {
   /** Hosts to which the publisher redirects, in addition to the hosts in `urls`. */
   readonly redirects?: readonly string[];
   readonly licence: string;
-  /** Path of the licence's text, relative to the root of this package, if the text must go wherever the feed's file goes. */
+  /**
+   * Path of the licence's text, relative to the root of this package, if the text must go wherever the feed's file
+   * goes.
+   */
   readonly licenceText?: string;
   /** The text that the licence requires users to show. */
   readonly attribution?: string;

@@ -39,7 +39,8 @@ export const PLACE_PREFERENCE: readonly string[] = [
  * Databases that are preferred only in the networks of systems with at least this number of IPv4 addresses. In other
  * networks, the next database comes first. Measured with geofeeds of 42 operators, at most 300 networks each, as
  * the share within 50 km, GeoLite2 against DB-IP: hosting 93% and 72%, ISPs 84% and 73%, mobile 70% and 63% of networks
- * in systems with a million addresses; hosting 92% and 97%, ISPs 60% and 51%, unknown kinds 54% and 81% in smaller ones.
+ * in systems with a million addresses; hosting 92% and 97%, ISPs 60% and 51%, unknown kinds 54% and 81% in smaller
+ * ones.
  */
 export const PREFERRED_IN_LARGE_SYSTEMS: ReadonlyMap<string, number> = new Map([
   ["geolite2-city", 1_000_000],

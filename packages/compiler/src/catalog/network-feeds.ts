@@ -117,8 +117,8 @@ const OWN_SERVERS: readonly Feed[] = [
 const VPN_IP_LISTS = "https://raw.githubusercontent.com/Joe12387/open-source-vpn-ip-lists";
 
 /**
- * Returns a row for a daily copy of what a VPN itself publishes. It finds servers that gluetun's list, which is up to two
- * months old, lacks: 73% of NordVPN's in August 2026.
+ * Returns a row for a daily copy of what a VPN itself publishes. It finds servers that gluetun's list, which is up to
+ * two months old, lacks: 73% of NordVPN's in August 2026.
  */
 const dailyServers = (id: string, provider: string, least: number, most: number): Feed => ({
   ...VPN_SERVERS,

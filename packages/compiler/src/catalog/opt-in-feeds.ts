@@ -70,7 +70,9 @@ export function asksForAgreement({ licence, optIn }: Pick<Feed, "licence" | "opt
   return licence === NO_LICENCE || optIn?.why === "licence" || optIn?.why === "non-commercial";
 }
 
-/** Networks whose addresses are in many places at the same time. The publisher finds them by measuring from many places. */
+/**
+ * Networks whose addresses are in many places at the same time. The publisher finds them by measuring from many places.
+ */
 const ANYCAST = {
   sets: "anycast",
   format: "ip-lines",

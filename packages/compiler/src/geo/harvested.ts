@@ -1,9 +1,9 @@
 // harvested.ts: gates for geofeeds that a third party has collected. A publisher's statements count only if they are
-// plausible, and the evidence says how many of them others confirm.
+// plausible, and the evidence states how many of them others confirm.
 //
 // Anybody can state anything about a network, and a harvester passes it on. The limits leave room for the honest. Of 42
-// geofeeds read in November 2026, Starlink's states 203 countries, Microsoft's 51, Amazon's 41, and all others at most 32.
-// Starlink's is a separate feed, without these gates. The least confirmed geofeed has 66%.
+// geofeeds read in November 2026, Starlink's states 203 countries, Microsoft's 51, Amazon's 41, and all others at most
+// 32. Starlink's is a separate feed, without these gates. The least confirmed geofeed has 66%.
 
 import type { Prefix } from "@inkling/engine";
 import type { AsnNetworks } from "../parse/asn.ts";

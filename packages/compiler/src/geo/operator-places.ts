@@ -208,8 +208,8 @@ export class OperatorPlaces {
 
   /**
    * Returns a place from the measured database. If its city is more often wrong than right, only its region or country
-   * remains. The coordinates are then in the middle of that area, or the database's if these are closer to the truth. If
-   * the database states a radius, the place is not judged.
+   * remains. The coordinates are then in the middle of that area, or the database's if these are closer to the truth.
+   * If the database states a radius, the place is not judged.
    * @param kind kind of network, or 0 for none
    */
   knownPlaceAt(id: number, kind: number): KnownPlace {
@@ -243,8 +243,8 @@ export class OperatorPlaces {
   }
 
   /**
-   * Returns how much is known of a place with a city, and the radius of this city. Both depend only on the class and the
-   * kind. Looking them up for each answer would take 0.8 s.
+   * Returns how much is known of a place with a city, and the radius of this city. Both depend only on the class and
+   * the kind. Looking them up for each answer would take 0.8 s.
    */
   private knownOf(id: number, kind: number): KnownCity {
     const key = this.gazetteer.classOf(id)! * KINDS + kind;
@@ -373,9 +373,9 @@ const WIDENED = 24;
 /**
  * Returns the /24s in which a VPN states one place for all its servers, and the servers elsewhere and of IPv6.
  *
- * Servers move inside their networks, and a network of a data centre is in one city. Of 11,199 servers of gluetun's lists
- * in May 2026 with another server of the same VPN in their /24, 99.8% are within 50 km of that server's city, if the
- * list's tenth with the server is left out and DB-IP has both in one country; DB-IP's cities are right for 92%,
+ * Servers move inside their networks, and a network of a data centre is in one city. Of 11,199 servers of gluetun's
+ * lists in May 2026 with another server of the same VPN in their /24, 99.8% are within 50 km of that server's city, if
+ * the list's tenth with the server is left out and DB-IP has both in one country; DB-IP's cities are right for 92%,
  * GeoLite2's for 91%.
  */
 export function placesOfServers({ networks, placeOf, places }: StatedPlaces): StatedPlaces {

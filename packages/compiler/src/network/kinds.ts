@@ -3,8 +3,8 @@
 // An `asn` row decides about one system, whose kind the row's source states. If the kind in such a row is `unknown`,
 // the name of the organization is not considered. A `word` row contains one or more consecutive words of a name, in
 // lower case and without accents. A "*" at either end stands for the rest of the word. A mobile operator is also an
-// ISP, so `mobile` wins over `isp`. Rows that begin with "*" yield to rows that do not: a "Grand Hotel" is a business, and
-// a "Cartel", for which a row says `unknown`, is no ISP.
+// ISP, so `mobile` wins over `isp`. Rows that begin with "*" yield to rows that do not: a "Grand Hotel" is a business,
+// and a "Cartel", for which a row has `unknown`, is no ISP.
 
 import { NETWORK_KINDS } from "@inkling/contract";
 import type { KindClaims, NetworkKind } from "../catalog/claims.ts";

@@ -39,8 +39,8 @@ import { isSystemFormat, parseSystemKinds, type SystemKinds } from "./system-kin
 export type { StatedPlace, StatedPlaces } from "./geofeed.ts";
 
 /**
- * The networks of a feed. If the feed is a geofeed, their places and lines. If the entries differ in what they mean, the
- * same networks in groups.
+ * The networks of a feed. If the feed is a geofeed, their places and lines. If the entries differ in what they mean,
+ * the same networks in groups.
  */
 export type ParsedNetworks = ReturnType<typeof parseIpLines> &
   Partial<ReturnType<typeof parseGeofeed>> & { readonly groups?: readonly NetworkGroup[] };
@@ -178,7 +178,9 @@ const VALUES_PER_ENTRY = 64;
  * its row allows.
  */
 const MORE_LINES = 10_000;
-/** The registries also list records that are not entries, and Inkling's own list was checked before it was committed. */
+/**
+ * The registries also list records that are not entries, and Inkling's own list was checked before it was committed.
+ */
 const UNLIMITED: ReadonlySet<Format> = new Set(["nro-delegated", "operator-systems"]);
 const [COMMA, BRACKET, BRACE] = [0x2c, 0x5b, 0x7b];
 

@@ -98,8 +98,8 @@ export const parseMispJson = jsonParser(NetworkList, warningList, readWarningLis
 export const parseMispDomains = jsonParser(DomainList, warningList, readWarningList);
 
 /**
- * Calls `use` with each text that the paths lead to. If there are several paths, some may lead to nothing, such as those
- * to a server's IPv6 address.
+ * Calls `use` with each text that the paths lead to. If there are several paths, some may lead to nothing, such as
+ * those to a server's IPv6 address.
  * @throws FeedError if no path leads to anything
  */
 function selectTexts(

@@ -126,9 +126,9 @@ export function readJson<T>(
 const CODE = { quote: 0x22, comma: 0x2c, openBracket: 0x5b, backslash: 0x5c, openBrace: 0x7b };
 
 /**
- * Returns true if the JSON text has more than `most` values. Parsing takes about 100 bytes for each value, so that 64 MiB
- * of `{},` took 3.3 GB and 170 s. Counting them first takes 0.2 s. It counts openings and commas, because every value
- * follows one of them.
+ * Returns true if the JSON text has more than `most` values. Parsing takes about 100 bytes for each value, so that 64
+ * MiB of `{},` took 3.3 GB and 170 s. Counting them first takes 0.2 s. It counts openings and commas, because every
+ * value follows one of them.
  */
 function hasMoreValues(text: string, most: number): boolean {
   let count = 0;

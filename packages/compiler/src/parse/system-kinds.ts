@@ -7,7 +7,8 @@
 //      peeringdb-net: `data`, records with `asn`, and the types that the operator chose in `info_types` or `info_type`
 // out  the kind of each system by its number; unknown categories are ignored
 // err  FeedError if the file has another format, or was cut short
-// src  https://github.com/ipverse/as-metadata (category), https://www.peeringdb.com/apidocs/ (net), read in November 2026
+// src  https://github.com/ipverse/as-metadata (category), https://www.peeringdb.com/apidocs/ (net), read in November
+//      2026
 
 import { z } from "zod";
 import type { NetworkKind } from "../catalog/claims.ts";

@@ -24,7 +24,10 @@ export interface Skips {
 const UNUSABLE_SHARE = 0.1;
 const MAX_NAMED = 1_000;
 const HOPELESS = 10_000;
-/** Networks that the ranges of a file may have together, and how many each of them may have on average if there are more. */
+/**
+ * Networks that the ranges of a file may have together, and how many each of them may have on average if there are
+ * more.
+ */
 const MANY_NETWORKS = 1_000_000;
 const PER_RANGE = 4;
 

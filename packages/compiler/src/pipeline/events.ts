@@ -27,15 +27,15 @@ export const buildRequest = z.object({
   /** Whether to check only the feeds that are due. All other feeds keep their copies. */
   onlyDue: z.boolean().default(false),
   /**
-   * Whether to keep the geo segment of the newest release, and to request none of the feeds that only that segment needs.
-   * Their downloads and the segment take far longer than the lists of proxies and abusers.
+   * Whether to keep the geo segment of the newest release, and to request none of the feeds that only that segment
+   * needs. Their downloads and the segment take far longer than the lists of proxies and abusers.
    */
   keepGeo: z.boolean().optional(),
   /** Feeds that arrived at this time or later, with the build before this one, keep their copies. */
   since: z.iso.datetime().optional(),
   /**
-   * Held copies that this build uses, by the name that `copyName` gives them. {@link ACCEPT_RELEASE} accepts all held copies, and a release that fails
-   * its check.
+   * Held copies that this build uses, by the name that `copyName` gives them. {@link ACCEPT_RELEASE} accepts all held
+   * copies, and a release that fails its check.
    */
   accept: z.array(z.string()).readonly().default([]),
   /**
@@ -127,7 +127,9 @@ export interface BuildEffects {
   /** For tests: a different feed table and different time limits. */
   readonly feeds?: readonly Feed[];
   readonly times?: FetchTimes;
-  /** For tests: returns the next 32-bit word of the email segment's hash keys, which otherwise follow from its names. */
+  /**
+   * For tests: returns the next 32-bit word of the email segment's hash keys, which otherwise follow from its names.
+   */
   readonly drawWord?: () => number;
   /** Milliseconds that the first release of a build waits for feeds. */
   readonly patienceMs?: number;

@@ -90,8 +90,8 @@ function copyText(path: string, folder: string): void {
 }
 
 /**
- * Returns the date from which the copy's age is counted (validate/copy-gates.ts). If the data in a mirror has no date of its
- * own, its age counts from the date of the file.
+ * Returns the date from which the copy's age is counted (validate/copy-gates.ts). Undated data in a mirror has its
+ * file's date.
  */
 function usableSince({ fetchedAt, publishedAt }: FeedCopy): Date | undefined {
   return publishedAt ?? fetchedAt;

@@ -3,8 +3,8 @@
 // in   lines of `network first last`, in days since 1970: 192.0.2.1/32 20650 20680
 // err  other lines are ignored, so that their networks count as new
 //
-// The file <dataDir>/feeds/<id>/history.txt is deleted with the feed's folder. Evidence takes the first day from it, and
-// VPN networks count servers that left their list, because lists show only some of a VPN's servers at a time.
+// The file <dataDir>/feeds/<id>/history.txt is deleted with the feed's folder. Evidence takes the first day from it,
+// and VPN networks count servers that left their list, because lists show only some of a VPN's servers at a time.
 // Cost: 30 bytes a network; 0.1 s for 20,000 networks.
 
 import { readFileSync } from "node:fs";
@@ -17,7 +17,7 @@ import { feedFolder } from "../fetch/feed-state.ts";
 
 const FILE = "history.txt";
 const LINE = /^([0-9a-f.:]+\/\d{1,3}) (\d{1,6}) (\d{1,6})$/;
-/** For as long, a VPN's address says where its servers are. Lists of VPN servers are dropped at the same age. */
+/** For as long, a VPN's address tells where its servers are. Lists of VPN servers are dropped at the same age. */
 const KEEP_DAYS = 120;
 /** Bounds the file of a list that is new each day. The networks that left the list most recently are kept. */
 const MAX_LEFT = 100_000;

@@ -1,5 +1,5 @@
-// inputs.ts: tells which feeds each segment is built from, according to the engine's FEED_SETS, and computes a digest of
-// everything that goes into the segment, so that equal inputs are not compiled again.
+// inputs.ts: tells which feeds each segment is built from, according to the engine's FEED_SETS, and computes a digest
+// of everything that goes into the segment, so that equal inputs are not compiled again.
 //
 // The digest covers the code, data and pinned dependencies of the compiler, the engine and the contract.
 
@@ -22,8 +22,8 @@ export function isLoaded({ report }: LoadedFeed): boolean {
 
 /**
  * Returns whether a feed belongs to a segment. The `sets` of both network and domain feeds can be `relay`, so the
- * format decides. Geofeeds, VPN servers and anycast networks contribute places, and doubtful entries contribute services, whatever
- * else the feed contributes.
+ * format decides. Geofeeds, VPN servers and anycast networks contribute places, and doubtful entries contribute
+ * services, whatever else the feed contributes.
  */
 export function belongsTo(kind: SegmentKind, { feed }: LoadedFeed): boolean {
   const { deciding, other } = FEED_SETS[kind];

@@ -1,5 +1,5 @@
-// load.ts: loads one feed: reads the feed's newest copy that passes the gates, and reports the result. A copy that looks
-// wrong is held, the report has the reason, and the next copy is tried.
+// load.ts: loads one feed: reads the feed's newest copy that passes the gates, and reports the result. A copy that
+// looks wrong is held, the report has the reason, and the next copy is tried.
 //
 // readFeedState -> tryCopies -> outcomeOf -> nextFeedState -> writeFeedState. The state is read once, and written only
 // if it has changed. For a feed with a budget, the state is also written before the request, so that the request counts

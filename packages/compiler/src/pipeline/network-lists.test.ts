@@ -42,7 +42,9 @@ const row = (id: string): Feed => {
   return { ...feed, entries: { least: 1, most: 3_000 } };
 };
 
-/** Builds a release from one list, from the systems that announce networks, and from a feed that decides about a flag. */
+/**
+ * Builds a release from one list, from the systems that announce networks, and from a feed that decides about a flag.
+ */
 async function buildWith(id: string, body: string, day = 1, asns = ASNS) {
   script.answer = (request, response) =>
     void response.writeHead(200).end(request.url === "/asn" ? asns : body);

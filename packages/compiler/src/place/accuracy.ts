@@ -1,8 +1,8 @@
 // accuracy.ts: estimates an accuracy radius for places whose source states none, and how much of a place is more often
 // right than wrong, from measurements of similar places.
 //
-// The radius is undefined if the place has no coordinates or no named part, or if even the largest step would contain fewer than two
-// of three. Source: data/accuracy-radius.csv, created by scripts/accuracy-radius.ts; method and figures:
+// The radius is undefined if the place has no coordinates or no named part, or if even the largest step would contain
+// fewer than two of three. Source: data/accuracy-radius.csv, created by scripts/accuracy-radius.ts; method and figures:
 // packages/compiler/accuracy-radius.md. Cost: one string and one map lookup per place.
 //
 // The number of addresses that share the coordinates matters most, because a database puts all addresses about which it
@@ -34,7 +34,7 @@ export function densityOf(addresses: number): Density {
 export type Level = (typeof LEVELS)[number];
 export const LEVELS = ["city", "region", "country"] as const;
 
-/** The database that was measured. What is known of other databases' places is for their publishers to say. */
+/** The database that was measured. Only their publishers know how accurate other databases are. */
 export const MEASURED_DATABASE = "dbip-city-lite";
 
 /** Returns the table's name for a continent. A bare continent code may also be a country's code (AF, AS, NA, SA). */

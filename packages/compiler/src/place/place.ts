@@ -69,8 +69,8 @@ const EARTH_RADIUS_KM = 6371.0088;
 const RADIANS = Math.PI / 180;
 
 /**
- * Returns kilometres along the great circle, on a sphere with the Earth's mean radius (IUGG). The error is at most 0.5% of
- * the distance on the ellipsoid.
+ * Returns kilometres along the great circle, on a sphere with the Earth's mean radius (IUGG). The error is at most 0.5%
+ * of the distance on the ellipsoid.
  */
 export function distanceKm(a: Coordinates, b: Coordinates): number {
   const northward = Math.sin(((b.latitude - a.latitude) * RADIANS) / 2) ** 2;

@@ -35,8 +35,8 @@ export const popularWeight = (feed: string, rank = ""): number =>
 
 /**
  * The weight of independent evidence that makes a domain disposable if nothing counts against the domain. One list that
- * relies on its own observation or review has this weight. For any other list, a list of another origin must confirm the
- * domain. docs/accuracy.md gives the recall and precision for other settings.
+ * relies on its own observation or review has this weight. For any other list, a list of another origin must confirm
+ * the domain. docs/accuracy.md gives the recall and precision for other settings.
  */
 export const OWN_OBSERVATION = 2;
 

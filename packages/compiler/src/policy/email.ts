@@ -10,10 +10,10 @@
 //   3 a relay, a name below a relay, or a parent of a relay (flagging the parent would flag the relay): never
 //     disposable
 //   4 a name below a disposable domain: disposable
-//   5 a domain that is not on a list of free mail, and has no doubts (domain-doubts.ts): disposable if its name shows its
-//     purpose, or if the lists and old collections that contain it, and its mail host, weigh enough. A list and its sources, and all lists
-//     of one publisher, count once (lineage.ts). Unless an old collection contains the domain, it is also enough that no
-//     loaded list could confirm the list that contains the domain
+//   5 a domain that is not on a list of free mail, and has no doubts (domain-doubts.ts): disposable if its name shows
+//     its purpose, or if the lists and old collections that contain it, and its mail host, weigh enough. A list and its
+//     sources, and all lists of one publisher, count once (lineage.ts). Unless an old collection contains the domain,
+//     it is also enough that no loaded list could confirm the list that contains the domain
 //   6 any other domain: a vote by weights (domain-weights.ts), without old collections. A tie means not disposable
 
 import { cutSuffix, isSpecialUseDomain, type SuffixCut, toAsciiDomain, walkUp } from "@inkling/engine";

@@ -132,8 +132,8 @@ class Verdicts {
 }
 
 /**
- * Returns rows for each feed, label and provider, sorted by name. Individual addresses come before networks, and special use
- * comes last.
+ * Returns rows for each feed, label and provider, sorted by name. Individual addresses come before networks, and
+ * special use comes last.
  */
 function listed(claims: readonly NetworkClaims[]): Listed[] {
   const byName = new Map<string, NetworkClaims[]>();

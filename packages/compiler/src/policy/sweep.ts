@@ -1,5 +1,5 @@
-// sweep.ts: divides overlapping intervals of many sources into pieces that cover the whole space once, and cuts networks
-// out of other networks.
+// sweep.ts: divides overlapping intervals of many sources into pieces that cover the whole space once, and cuts
+// networks out of other networks.
 //
 // Intervals may overlap, even within a source. Cost: O(n log n) in the number of intervals. The same code serves number
 // keys (IPv4: 2^32 is exact) and bigint keys (IPv6).
@@ -58,8 +58,8 @@ function close<Key extends number | bigint, Of extends Interval<Key>>(covers: Of
 }
 
 /**
- * Returns the fewest networks that have all addresses of `networks` except those of `holes`. Cost: for each network, all
- * holes are compared once for each level of bits down to the holes inside it.
+ * Returns the fewest networks that have all addresses of `networks` except those of `holes`. Cost: for each network,
+ * all holes are compared once for each level of bits down to the holes inside it.
  */
 export function withoutNetworks(networks: readonly Prefix[], holes: readonly Prefix[]): Prefix[] {
   return networks.flatMap((network) => cut(network, holes));

@@ -49,7 +49,9 @@ export function unflaggableNetworks({ sets }: Feed, networks: readonly Prefix[])
   return ADDRESS_FLAGS.some((flag) => flag === sets) ? networks.filter(isSpecialUse) : [];
 }
 
-/** Returns the domains that the policy never flags: public suffixes, and domains with a special-use or unknown suffix. */
+/**
+ * Returns the domains that the policy never flags: public suffixes, and domains with a special-use or unknown suffix.
+ */
 export function unflaggableDomains({ sets }: Feed, domains: Iterable<string>): string[] {
   if (sets !== "disposable") return [];
   return [...domains].filter((domain) => !mayHaveMail(domain, cutSuffix(domain)));

@@ -1,5 +1,5 @@
-// copy-gates.ts: decides which copies of a feed are used, and for how long. It has no side effects; the time and the last good copy are
-// arguments.
+// copy-gates.ts: decides which copies of a feed are used, and for how long. It has no side effects; the time and the
+// last good copy are arguments.
 //
 // Cost: one pass over both lists for a comparison.
 
@@ -286,8 +286,9 @@ export interface CopyDates {
 }
 
 /**
- * Rates a copy's age by the publisher's own date, if there is one. A copy without a date, such as Inkling's own file, is fresh. A publisher whose job has failed keeps confirming
- * its last file, and an old list does not become new when somebody puts it into a mirror.
+ * Rates a copy's age by the publisher's own date, if there is one. A copy without a date, such as Inkling's own file,
+ * is fresh. A publisher whose job has failed keeps confirming its last file, and an old list does not become new when
+ * somebody puts it into a mirror.
  */
 export function ageOf({ age }: { readonly age: AgeLimits }, dates: CopyDates, now: Date): Age {
   const madeAt = dates.publishedAt ?? dates.confirmedAt;

@@ -1,4 +1,5 @@
-// bulk.tsx: runs one action for each selected row of a list, shows the progress, and names the rows for which it failed.
+// bulk.tsx: runs one action for each selected row of a list, shows the progress, and names the rows for which it
+// failed.
 
 import type { AdminRole } from "@inkling/contract";
 import { useState } from "preact/hooks";
@@ -9,7 +10,9 @@ import { Button, Notice } from "./basics.tsx";
 import { Dialog } from "./dialog.tsx";
 import type { Options } from "./form.tsx";
 
-/** Maximum number of concurrent requests. A browser opens at most six connections to a host, and pages need some too. */
+/**
+ * Maximum number of concurrent requests. A browser opens at most six connections to a host, and pages need some too.
+ */
 const MAX_CONCURRENT = 4;
 
 export interface BulkAction<Row> {

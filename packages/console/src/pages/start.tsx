@@ -1,4 +1,5 @@
-// start.tsx: shows whether the server is healthy, how fresh its data is, what needs a person, and the last hour's traffic.
+// start.tsx: shows whether the server is healthy, how fresh its data is, what needs a person, and the last hour's
+// traffic.
 
 import { useContext } from "preact/hooks";
 import { Badge, Card, RelativeTime } from "../components/basics.tsx";

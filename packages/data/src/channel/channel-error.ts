@@ -79,7 +79,7 @@ export const CHANNEL_FAULT_KINDS = Object.keys(CHANNEL_FAULTS) as [ChannelFault,
 export class ChannelError extends Error {
   override readonly name = "ChannelError";
   readonly fault: ChannelFault;
-  /** What to do in this case, if there is more to say than the remedy of the fault. */
+  /** What to do in this case, if the remedy of the fault is not enough. */
   readonly hint: string | undefined;
   constructor(fault: ChannelFault, message: string, hint?: string, options?: ErrorOptions) {
     super(message, options);

@@ -4,9 +4,9 @@
 // is 30 s, or 10 minutes for uploading a segment. A call that hangs blocks a thread, and Bun has few threads. So no
 // other call into the same folder begins until the hanging call ends.
 //
-// An object is replaced under a lock file beside it, which a publisher holds for milliseconds. If a publisher was killed,
-// its lock remains, and another publisher removes the lock once it has not changed for a minute. This needs no clock that
-// hosts agree on, and no process id, which means nothing on another host or in another container.
+// An object is replaced under a lock file beside it, which a publisher holds for milliseconds. If a publisher was
+// killed, its lock remains, and another publisher removes the lock once it has not changed for a minute. This needs no
+// clock that hosts agree on, and no process id, which means nothing on another host or in another container.
 
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -46,7 +46,7 @@ const PUBLIC_FOLDER = 0o755;
 /** Milliseconds after which an unchanged lock counts as left behind: twice the time limit of a call. */
 const LOCK_MS = 2 * STALL_MS;
 const LOCK_POLL_MS = 100;
-/** Milliseconds until a publisher that waits for the lock says so. */
+/** Milliseconds until a publisher that waits for the lock reports it. */
 const SAY_AFTER_MS = 1_000;
 
 /** For each folder, a promise that resolves when all abandoned calls have ended. */

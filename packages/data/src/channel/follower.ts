@@ -4,8 +4,8 @@
 // Serving continues, and no part of the new release is used.
 //
 // A segment is downloaded to <name>.part and hashed while it arrives. An interrupted download resumes where it stopped.
-// The whole release is then verified, and a damaged file is downloaded again. A version counts as trusted only after its
-// whole release has been found sound, and before the release becomes the current one.
+// The whole release is then verified, and a damaged file is downloaded again. A version counts as trusted only after
+// its whole release has been found sound, and before the release becomes the current one.
 
 import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";

@@ -262,7 +262,7 @@ export class Publisher {
       const { release, version } = readStatement(unverified(there ?? ""));
       now = `${release.name} (version ${version})`;
     } catch {
-      // somebody else's file: `inkling channel status` says what is wrong with it
+      // somebody else's file: `inkling channel status` prints what is wrong with it
     }
     return new ChannelError(
       "busy",

@@ -81,8 +81,8 @@ export function rolledBack({ kept, release, rolled_back = [] }: Statement): Set<
 }
 
 /**
- * Returns the stored releases that remain rolled back. They are recorded so that a newer release does not hide a rollback
- * that nobody has undone.
+ * Returns the stored releases that remain rolled back. They are recorded so that a newer release does not hide a
+ * rollback that nobody has undone.
  */
 export function stillRolledBack(
   before: Statement,

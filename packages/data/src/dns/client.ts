@@ -6,8 +6,8 @@
 // the next server.
 //
 // After NEXT_SERVER_MS without a reply, the client also queries the next server, and the first reply wins. It queries
-// the next server immediately after SERVFAIL, REFUSED or a malformed reply, and after NXDOMAIN from a server that does not
-// resolve the top-level domain.
+// the next server immediately after SERVFAIL, REFUSED or a malformed reply, and after NXDOMAIN from a server that does
+// not resolve the top-level domain.
 
 import type { RecordType } from "./message.ts";
 import { type DnsServer, systemDnsServers } from "./servers.ts";

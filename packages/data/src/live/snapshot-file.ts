@@ -32,8 +32,8 @@ export interface SnapshotFileOptions<T> {
   readonly parse: (text: string) => Loaded<T>;
   readonly print: (loaded: Loaded<T>) => string | Uint8Array;
   /**
-   * Returns what to append to a file that has the version `from`, so that a small change of a large value does not write
-   * all of it; undefined if the difference is unknown.
+   * Returns what to append to a file that has the version `from`, so that a small change of a large value does not
+   * write all of it; undefined if the difference is unknown.
    */
   readonly changeOf?: (loaded: Loaded<T>) => SnapshotChange | undefined;
 }

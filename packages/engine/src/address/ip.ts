@@ -1,9 +1,9 @@
-// ip.ts: parses and formats IP addresses and networks, and lists the special-use networks. An address is stored as words,
-// and every table is sorted by these words.
+// ip.ts: parses and formats IP addresses and networks, and lists the special-use networks. An address is stored as
+// words, and every table is sorted by these words.
 //
 // There are three ways to read an address or network. test/address-readers.test.ts lists who uses which:
-// - parseIp, parseIpInto, parseIpBytesInto, parsePrefix: whatever is looked up, listed or compared with a lookup. An IPv4
-//   address or network inside IPv6 becomes the IPv4 address or network, because lookups answer about that one.
+// - parseIp, parseIpInto, parseIpBytesInto, parsePrefix: whatever is looked up, listed or compared with a lookup. An
+//   IPv4 address or network inside IPv6 becomes the IPv4 address or network, because lookups answer about that one.
 // - parsePeer, parsePeerPrefix: the machine at the other end of a connection, and the networks that are trusted there.
 //   Only IPv4-mapped addresses become IPv4. A tunnel address must not pass for the IPv4 address inside it: whoever
 //   announces a part of 2002::/16 can choose that IPv4 address.
@@ -405,8 +405,8 @@ function withoutMapping(address: IpAddress, bits: number): Prefix {
 }
 
 /**
- * The widest IPv4 network that a 6to4, Teredo or NAT64 network becomes. A wider one stands for a kind of tunnel, such as
- * 2002::/16, and not for an IPv4 network.
+ * The widest IPv4 network that a 6to4, Teredo or NAT64 network becomes. A wider one stands for a kind of tunnel, such
+ * as 2002::/16, and not for an IPv4 network.
  */
 const MIN_TUNNEL_BITS = 8;
 
@@ -426,8 +426,8 @@ function unwrapNetwork({ address, bits }: Prefix): Prefix {
 }
 
 /**
- * Returns whether this is a 6to4, Teredo or NAT64 network. Lookups use the IPv4 addresses inside the addresses of such a
- * network, so the network itself has no answer. {@link parsePrefix} returns it only if it does not stand for one IPv4
+ * Returns whether this is a 6to4, Teredo or NAT64 network. Lookups use the IPv4 addresses inside the addresses of such
+ * a network, so the network itself has no answer. {@link parsePrefix} returns it only if it does not stand for one IPv4
  * network.
  */
 export function holdsIpv4({ address, bits }: Prefix): boolean {
@@ -533,8 +533,8 @@ interface SpecialUse {
 
 /**
  * Networks that never belong to a visitor on the public internet. Networks in these registries that a protocol makes
- * globally reachable (AS112, AMT) count as public. 192.0.0.0/24 and 2001::/23 are refused as a whole, because no visitor
- * has such an address.
+ * globally reachable (AS112, AMT) count as public. 192.0.0.0/24 and 2001::/23 are refused as a whole, because no
+ * visitor has such an address.
  *
  * Source: IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890), IPv4 and IPv6 multicast, RFC 4291 2.4 (::/8
  * is reserved by the IETF; IPv4 inside it is unwrapped first).

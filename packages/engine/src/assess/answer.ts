@@ -65,7 +65,9 @@ export interface Alternative {
   readonly action: Action;
 }
 
-/** @returns one alternative for each reason, then one for the rule that decided, then one for `on_missing` if it decided */
+/**
+ * @returns one alternative for each reason, then one for the rule that decided, then one for `on_missing` if it decided
+ */
 export function alternatives(
   facts: Facts,
   ruleset: Ruleset,

@@ -27,7 +27,10 @@ export interface Decision {
     /** How often the reason was right (calibration.ts). */
     readonly precision?: number;
   }[];
-  /** Name of the rule that decided; null if the score decided. If data is missing, `on_missing` may be stricter than both. */
+  /**
+   * Name of the rule that decided; null if the score decided. If data is missing, `on_missing` may be stricter than
+   * both.
+   */
   readonly rule: string | null;
   /** What the matching shadow rules would have decided, in the order of the file. */
   readonly shadow: readonly { readonly rule: string; readonly action: Action; readonly review?: true }[];

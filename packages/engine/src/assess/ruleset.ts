@@ -42,8 +42,8 @@ const MAX_MISTAKES = 100;
 /** Maximum number of names in a dotted fact: no fact has more than two. */
 const MAX_FACT_DEPTH = 3;
 /**
- * Maximum total cost of the rules' conditions, in steps (condition.ts). The slowest rulesets within this limit take less
- * than 1 ms, once the code is compiled (bench/README.md).
+ * Maximum total cost of the rules' conditions, in steps (condition.ts). The slowest rulesets within this limit take
+ * less than 1 ms, once the code is compiled (bench/README.md).
  */
 const MAX_COST = 50_000;
 /** Maximum total cost of evaluating all conditions for all examples, in steps: about 20 ms. */

@@ -10,8 +10,8 @@ interface SimulatedVisitor {
 }
 
 /**
- * Returns a function that returns the next number from 0 up to 1: splitmix32, as in test/harness/random.ts. The package's
- * tests import nothing from outside the package, because they also run from its build.
+ * Returns a function that returns the next number from 0 up to 1: splitmix32, as in test/harness/random.ts. The
+ * package's tests import nothing from outside the package, because they also run from its build.
  */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;

@@ -17,7 +17,9 @@ export interface MxHost {
   readonly kind: MxHostKind;
   /** A public page that documents the host. */
   readonly source: string;
-  /** Whether customers pay for their mailboxes. A build takes such a host as a sign that a domain is an ordinary one. */
+  /**
+   * Whether customers pay for their mailboxes. A build takes such a host as a sign that a domain is an ordinary one.
+   */
   readonly acquits?: true;
 }
 

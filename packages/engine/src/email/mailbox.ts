@@ -1,9 +1,10 @@
-// mailbox.ts: gives the addresses of one mailbox the same text, so that overrides, counts and memory recognize the mailbox.
+// mailbox.ts: gives the addresses of one mailbox the same text, so that overrides, counts and memory recognize the
+// mailbox.
 //
-// src  the providers' help pages: Gmail ignores dots, Proton also hyphens and underscores; Yandex treats dots and hyphens
-//      alike; Yahoo's disposable addresses are "name-word@yahoo.com", and its mailboxes have no hyphen
-// note The texts are only for comparison, never for sending mail. Overrides use the normal form, which does not depend on
-//      PROVIDERS, because their hashes are stored permanently.
+// src  the providers' help pages: Gmail ignores dots, Proton also hyphens and underscores; Yandex treats dots and
+//      hyphens alike; Yahoo's disposable addresses are "name-word@yahoo.com", and its mailboxes have no hyphen
+// note The texts are only for comparison, never for sending mail. Overrides use the normal form, which does not depend
+//      on PROVIDERS, because their hashes are stored permanently.
 
 interface MailProvider {
   /** Domains in which a local part names the same mailbox. The first is the canonical one. */

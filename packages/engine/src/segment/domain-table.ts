@@ -1,7 +1,7 @@
 // domain-table.ts: finds the answer and the evidence for a host in a hash table of domain names.
 //
-// in   two sections of a segment: slots and names (packages/engine/segment-format.md). An email segment has one table of
-//      names with an answer, and another of names that only have evidence
+// in   two sections of a segment: slots and names (packages/engine/segment-format.md). An email segment has one table
+//      of names with an answer, and another of names that only have evidence
 // out  the value of the closest name that has one: the host itself, then each parent. Only closestName may find a
 //      public suffix
 // err  open and verify: SegmentError; a lookup never throws and always ends, even in a damaged segment

@@ -21,8 +21,8 @@ function copy(): Uint8Array {
 
 const segment = EmailSegment.open(copy());
 /**
- * The same segment in versions 5 to 7. Versions 5 and 6 have one table of names, and version 5 also hashes names without
- * keys.
+ * The same segment in versions 5 to 7. Versions 5 and 6 have one table of names, and version 5 also hashes names
+ * without keys.
  */
 const older = [5, 6, 7].map((version) => EmailSegment.open(olderFile(version)));
 

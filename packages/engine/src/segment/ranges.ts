@@ -101,7 +101,8 @@ export class RangeTable {
 
   /**
    * Writes the values of many addresses to `values`: the same values that {@link find} returns. It first reads the
-   * directory for all addresses, so that the processor waits for many memory reads at the same time instead of one at a time.
+   * directory for all addresses, so that the processor waits for many memory reads at the same time instead of one at a
+   * time.
    */
   findBlock({ length, families, words }: PackedAddresses, values: Uint32Array): void {
     const { directory, nodes, bytes } = this.v4;

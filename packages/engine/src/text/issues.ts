@@ -42,8 +42,8 @@ function isMissing(input: unknown, path: readonly PropertyKey[]): boolean {
 }
 
 /**
- * Refuses a parsed JSON document that a schema would check slowly or incompletely. A schema reports every mistake, and each
- * costs up to 30 µs, so thousands of wrong values would occupy the thread. It also skips `__proto__`.
+ * Refuses a parsed JSON document that a schema would check slowly or incompletely. A schema reports every mistake, and
+ * each costs up to 30 µs, so thousands of wrong values would occupy the thread. It also skips `__proto__`.
  * @param most maximum number of values in the document, containers included
  * @returns one line about the document; undefined if a schema can check it
  */

@@ -203,7 +203,9 @@ export class AdminApp {
   }
 }
 
-/** Who sent a request. Undefined if the operation needs no token, or if the request was refused before that was known. */
+/**
+ * Who sent a request. Undefined if the operation needs no token, or if the request was refused before that was known.
+ */
 interface Asked {
   author?: string | undefined;
 }

@@ -81,8 +81,8 @@ export async function lookUpHistory(
 const turns = new Turns({ running: 1, waitingPerOwner: 4 });
 
 /**
- * Runs one check of a ruleset at a time, and then rests for three times as long as the check took. The longest text takes
- * 40 ms, so however many checks are waiting, this thread keeps three quarters of its time for other work.
+ * Runs one check of a ruleset at a time, and then rests for three times as long as the check took. The longest text
+ * takes 40 ms, so however many checks are waiting, this thread keeps three quarters of its time for other work.
  * @throws AdminProblem RATE_LIMITED; the errors of `check`
  */
 export function checkSparingly<T>({ owner, signal }: Caller, check: () => T): Promise<T> {

@@ -1,5 +1,5 @@
-// mcp.ts: offers operations to agents as tools of the Model Context Protocol, over HTTP in the admin API and over standard
-// input and output in `inkling mcp`.
+// mcp.ts: offers operations to agents as tools of the Model Context Protocol, over HTTP in the admin API and over
+// standard input and output in `inkling mcp`.
 //
 // A tool derives from a row of packages/operations: its name, summary, role, and the JSON Schema of its input. A role
 // sees only the tools that it may call. Output schemas are left out: they would make the list, which an agent's model

@@ -122,7 +122,9 @@ export function problemOf(error: unknown): AdminProblem {
   return new AdminProblem("INTERNAL");
 }
 
-/** Describes a database error without its own message, which contains hosts and paths. The caller may not have a token. */
+/**
+ * Describes a database error without its own message, which contains hosts and paths. The caller may not have a token.
+ */
 function databaseDetail({ code, isReadOnly }: StoreError): string | undefined {
   const rest = "nothing was changed. Search the log for the request_id to find the cause.";
   if (isReadOnly) return `The database cannot be written; ${rest}`;

@@ -46,7 +46,9 @@ const CALLER_UNKNOWN = problem("CALLER_UNKNOWN");
 const KEY_MISSING = problem("KEY_MISSING");
 const KEY_ELSEWHERE = problem("KEY_MISSING", "Inkling reads the key from `Authorization: Bearer` only.");
 
-/** Returns the problem for a missing key. If the key was sent in the wrong place, the detail says where it belongs. */
+/**
+ * Returns the problem for a missing key. If the key was sent in the wrong place, the detail states where it belongs.
+ */
 function missingKey(headers: Headers, { acceptsBasic }: KeyRule): Problem {
   const isElsewhere = headers.has("x-api-key") || (headers.has("authorization") && !acceptsBasic);
   return isElsewhere ? KEY_ELSEWHERE : KEY_MISSING;

@@ -1,5 +1,5 @@
-// assess-answers.ts: answers a request about one visitor (JSON) or many visitors (NDJSON), and labels decisions. Loaded with
-// the first such request.
+// assess-answers.ts: answers a request about one visitor (JSON) or many visitors (NDJSON), and labels decisions. Loaded
+// with the first such request.
 
 import {
   DECISION,
@@ -144,10 +144,10 @@ async function answerOnce(
 }
 
 /**
- * Returns hashes of the request's `Idempotency-Key` (or a hook's `webhook-id`) and body. The first is keyed with the API
- * key's id, so that a retry after a rotation is recognized. The second is keyed with the token (or the hook's secret), which
- * the database does not contain. Otherwise, whoever can read the database could try all addresses of a stored network until
- * the body's hash matches.
+ * Returns hashes of the request's `Idempotency-Key` (or a hook's `webhook-id`) and body. The first is keyed with the
+ * API key's id, so that a retry after a rotation is recognized. The second is keyed with the token (or the hook's
+ * secret), which the database does not contain. Otherwise, whoever can read the database could try all addresses of a
+ * stored network until the body's hash matches.
  */
 function requestName(caller: string, token: string, key: string, body: Uint8Array): RequestName {
   const hashOf = (secret: string, value: string | Uint8Array) =>
@@ -156,7 +156,9 @@ function requestName(caller: string, token: string, key: string, body: Uint8Arra
   return { idempotency: hashOf(caller, key), body_hash: `${tokenName}.${hashOf(token, body)}` };
 }
 
-/** Compares hashes of bodies. Bodies that were sent with different tokens of one key cannot be compared, so they match. */
+/**
+ * Compares hashes of bodies. Bodies that were sent with different tokens of one key cannot be compared, so they match.
+ */
 function isSameBody(first: string, second: string): boolean {
   const tokenOf = (hash: string) => hash.slice(0, TOKEN_NAME_LENGTH);
   return first === second || tokenOf(first) !== tokenOf(second);

@@ -65,7 +65,8 @@ export interface LineAnswers {
 
 /**
  * Collects the bytes that a batch writes, and hands them out in pieces. It uses two buffers alternately. With a new
- * buffer for each piece, a 400 MB/s stream left so much garbage that the process grew by 600 MB between two collections.
+ * buffer for each piece, a 400 MB/s stream left so much garbage that the process grew by 600 MB between two
+ * collections.
  */
 export class Output extends ByteBuffer implements PartSink {
   private readonly size: number;

@@ -3,13 +3,13 @@
 // An unexpected error breaks the stream off, and `onEnd` receives the error. Cost: memory: a chunk of the body (64 KiB
 // as Bun reads it), one piece of answers, and any line that spans chunks.
 //
-// Lines that have arrived are looked up together, at most 64 at a time (stream-buffers.ts). No line waits for a line that
-// has not arrived.
+// Lines that have arrived are looked up together, at most 64 at a time (stream-buffers.ts). No line waits for a line
+// that has not arrived.
 //
 // The stream reads more of the body only after it has answered everything so far, and it answers more only after the
 // previous answers were sent. So a client that does not read slows down its own upload. Other connections get their
-// turn after each piece. A piece is overwritten only after the next piece was requested (stream-buffers.ts). By then, Bun's
-// sockets have sent or copied it.
+// turn after each piece. A piece is overwritten only after the next piece was requested (stream-buffers.ts). By then,
+// Bun's sockets have sent or copied it.
 
 import { type Problem, problem } from "../http/problems.ts";
 import type { Question } from "../lookup/pipeline.ts";

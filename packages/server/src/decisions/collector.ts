@@ -3,8 +3,8 @@
 // If the primary stops confirming, decisions beyond MAX_UNTAKEN are dropped and counted. If a question gets no reply in
 // time, it is answered as if the database were unreachable.
 //
-// A worker that ends because of an error first hands its decisions over. A stuck worker loses those that it has not handed
-// over, which are at most HAND_OVER_MS old.
+// A worker that ends because of an error first hands its decisions over. A stuck worker loses those that it has not
+// handed over, which are at most HAND_OVER_MS old.
 
 import type { Outcome } from "@inkling/contract";
 import type { Memories } from "@inkling/engine/assess";

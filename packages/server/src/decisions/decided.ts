@@ -78,8 +78,8 @@ function storedFacts(facts: Facts, { live, shadow }: Ruleset): Facts {
 }
 
 /**
- * Converts facts to JSON of at most {@link MAX_FACTS_LENGTH} characters. It leaves out the caller's own facts that are too
- * large, longest first, because a body of 64 KiB would be stored for each request.
+ * Converts facts to JSON of at most {@link MAX_FACTS_LENGTH} characters. It leaves out the caller's own facts that are
+ * too large, longest first, because a body of 64 KiB would be stored for each request.
  */
 function factsText(facts: Readonly<Record<string, unknown>>): string {
   const text = JSON.stringify(facts);

@@ -36,7 +36,9 @@ export function tracesOf(
   return found;
 }
 
-/** Returns the hashes that are stored with a decision. A rule counts an address only when a login from it has failed. */
+/**
+ * Returns the hashes that are stored with a decision. A rule counts an address only when a login from it has failed.
+ */
 export function traceColumns(traces: VisitorTraces, event: string): TraceColumns {
   return {
     mailbox_hash: traces.mailbox?.[0] ?? null,

@@ -75,7 +75,9 @@ interface DecisionRecorderOptions {
   readonly flushMs?: number;
   readonly maxWaiting?: number;
   readonly maxWaitingBytes?: number;
-  /** Learns when decisions can no longer be stored, when they are dropped, when none waits any more, and what is lost. */
+  /**
+   * Learns when decisions can no longer be stored, when they are dropped, when none waits any more, and what is lost.
+   */
   readonly log?: EventLog;
 }
 
@@ -153,8 +155,8 @@ export class DecisionRecorder implements Decisions {
       this.waiting.push(row);
       this.waitingBytes += bytes;
     } else this.dropped++;
-    // A full batch is stored immediately, because decisions that wait long cost more time in garbage collection than in the
-    // store. After a failure, only the timer retries the store.
+    // A full batch is stored immediately, because decisions that wait long cost more time in garbage collection than in
+    // the store. After a failure, only the timer retries the store.
     if (this.waiting.length === BATCH && this.failuresInRow === 0) void this.flush();
   }
 

@@ -7,13 +7,14 @@
 import { isIP } from "node:net";
 
 /**
- * A valid Host header (RFC 9112 3.2; RFC 3986 3.2.2 without the comma, which no name contains). The runtime joins several
- * headers with ", ", and refuses HTTP/1.1 requests without one. An empty header is allowed.
+ * A valid Host header (RFC 9112 3.2; RFC 3986 3.2.2 without the comma, which no name contains). The runtime joins
+ * several headers with ", ", and refuses HTTP/1.1 requests without one. An empty header is allowed.
  */
 const READABLE = /^(?:[A-Za-z0-9._~!$&'()*+;=%-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{0,5})?$/;
 
 /**
- * Returns whether a Host header is valid. With two hosts, a proxy in front of the server may use another one than the server.
+ * Returns whether a Host header is valid. With two hosts, a proxy in front of the server may use another one than the
+ * server.
  * @param host null if there is none, as HTTP/1.0 allows
  */
 export function isReadableHost(host: string | null): boolean {

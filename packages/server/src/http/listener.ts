@@ -31,8 +31,8 @@ interface ListenOptions {
     isUnclear: boolean,
   ) => ReturnType<Handler>;
   /**
-   * Templates of known paths, as in "/v1/assess" or "/v1/x/{y}". They change no answer: the runtime's router creates one
-   * text per segment of a general pattern, but none for a literal segment.
+   * Templates of known paths, as in "/v1/assess" or "/v1/x/{y}". They change no answer: the runtime's router creates
+   * one text per segment of a general pattern, but none for a literal segment.
    */
   readonly paths?: readonly string[];
   /** Returns whether the path may contain an encoded "/" or "\". By default, no path may. */

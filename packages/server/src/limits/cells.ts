@@ -9,8 +9,8 @@
 // Within t seconds, all threads together get at most burst + rate * t tokens. Times are nanoseconds since `base`,
 // which a double represents exactly for the first 104 days.
 //
-// `charge` moves a bucket beyond empty: what other hosts took is a debt, which may exceed the burst. It is stored, so that
-// it is not mistaken for a clock that was set back.
+// `charge` moves a bucket beyond empty: what other hosts took is a debt, which may exceed the burst. It is stored, so
+// that it is not mistaken for a clock that was set back.
 //
 //   bytes of a cell  0 full at (int64, 0 = never used)   8 the quota's day and count (int64)
 //                    16 the time up to which the bucket may lawfully be ahead because of a debt (int64)

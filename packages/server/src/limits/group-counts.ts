@@ -9,8 +9,8 @@
 // may lack more than its size, and no debt is forgiven.
 //
 // A bucket that was full has let tokens overflow. A single bucket for the whole group would have used these tokens for
-// what the others took in that time. They are therefore deducted from the charge, each of them once. Otherwise the group
-// would refuse requests below the limit.
+// what the others took in that time. They are therefore deducted from the charge, each of them once. Otherwise the
+// group would refuse requests below the limit.
 
 import type { EpochMs, KeyId } from "@inkling/store/keys/key";
 import type { CellIndex, LimitCells } from "./cells.ts";
@@ -18,13 +18,14 @@ import type { CellIndex, LimitCells } from "./cells.ts";
 /** Milliseconds between two exchanges of a host with keys in use. */
 export const EXCHANGE_MS = 500;
 /**
- * Counts that are older than this many milliseconds when they arrive are late, and the rows say so. Others may have been
- * taken this much earlier than they are read.
+ * Counts that are older than this many milliseconds when they arrive are late, and the rows record it. Others may have
+ * been taken this much earlier than they are read.
  */
 export const LATE_MS = 700;
 /**
  * A host that waits longer than this many milliseconds for an answer is cut off, and its counts no longer concern the
- * group. Otherwise a key that was used on several hosts during an outage would be refused for as long as the outage took.
+ * group. Otherwise a key that was used on several hosts during an outage would be refused for as long as the outage
+ * took.
  */
 export const CUT_OFF_MS = 10_000;
 /** The first use of a key after this many milliseconds needs an exchange immediately. */
@@ -58,7 +59,9 @@ export interface GroupTotals {
   readonly now: EpochMs;
   /** The tokens that all hosts have taken since the group exists, for each key of the request that has a row. */
   readonly totals: ReadonlyMap<KeyId, number>;
-  /** The age in milliseconds of the oldest counts that arrived late since the previous exchange; 0 if there are none. */
+  /**
+   * The age in milliseconds of the oldest counts that arrived late since the previous exchange; 0 if there are none.
+   */
   readonly lateMs: number;
 }
 
@@ -220,8 +223,8 @@ export class GroupCounts {
   }
 
   /**
-   * Returns the next request, or again the one that was not answered. The first request has no counts, because this host
-   * has to learn the time by the database's clock.
+   * Returns the next request, or again the one that was not answered. The first request has no counts, because this
+   * host has to learn the time by the database's clock.
    */
   request(now: EpochMs, elapsed: number): GroupRequest {
     this.noticeJump(now, elapsed);

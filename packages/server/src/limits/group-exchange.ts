@@ -15,19 +15,19 @@ const LOOK_MS = 100;
 /** Milliseconds between two exchanges of a host without traffic. */
 const IDLE_MS = 10_000;
 /**
- * An exchange takes at most one part in this many of a host's time. If many hosts use thousands of keys, their statements
- * wait for each other, and must become less frequent.
+ * An exchange takes at most one part in this many of a host's time. If many hosts use thousands of keys, their
+ * statements wait for each other, and must become less frequent.
  */
 const BUSY_FACTOR = 5;
 /** Maximum milliseconds between two attempts while the database is unreachable. */
 const MAX_BACKOFF_MS = 5_000;
 /** Milliseconds without an answer after which a host is reported as cut off. */
-const AWAY_MS = 2_000;
+const UNREACHABLE_MS = 2_000;
 /** Maximum milliseconds that a start waits for its first exchange. */
 const FIRST_MS = 1_000;
 /** The clock of quotas ignores smaller changes of its offset from the database's clock. */
 const CLOCK_SLACK_MS = 1_000;
-const NO_ANSWER = `the database has not answered for ${AWAY_MS / 1_000} s`;
+const NO_ANSWER = `the database has not answered for ${UNREACHABLE_MS / 1_000} s`;
 
 interface GroupExchangeOptions {
   readonly counts: GroupCounts;
@@ -107,7 +107,7 @@ export class GroupExchange {
   look(): Promise<void> {
     const elapsed = this.elapsed();
     this.takeUsed(elapsed);
-    if (this.options.counts.waitingMs(elapsed) > AWAY_MS) this.report(this.reason ?? NO_ANSWER);
+    if (this.options.counts.waitingMs(elapsed) > UNREACHABLE_MS) this.report(this.reason ?? NO_ANSWER);
     if (this.running !== undefined) return this.running;
     const report = this.reportHost?.();
     const isChanged = report !== undefined && report.urgent !== this.reported;

@@ -1,4 +1,5 @@
-// key-cells.ts: finds the cells of the active keys, which store usage and quota per key, in a thread that answers requests.
+// key-cells.ts: finds the cells of the active keys, which store usage and quota per key, in a thread that answers
+// requests.
 //
 // A key that is no longer active has no cell. Its further requests are not granted, and its last requests are not
 // counted.

@@ -98,8 +98,8 @@ const MIN_STREAMS = { all: 32, alone: 8 };
  * The open streams and the unfinished bodies.
  *
  * Bun reads up to 1 MiB of a body before it pauses the socket, and delivers it in one piece. While the answers to that
- * piece are unread, Bun reads as much again. A quiet stream uses 90 KB. When input and answers pile up, a stream uses up
- * to 5 MB, and with gzip 12 to 35 MB, mostly garbage. Only a limit on the number of streams bounds this memory.
+ * piece are unread, Bun reads as much again. A quiet stream uses 90 KB. When input and answers pile up, a stream uses
+ * up to 5 MB, and with gzip 12 to 35 MB, mostly garbage. Only a limit on the number of streams bounds this memory.
  */
 export class BatchMemory {
   readonly bodies: Bodies;

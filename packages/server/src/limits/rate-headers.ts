@@ -1,10 +1,11 @@
 // rate-headers.ts: formats RateLimit-Policy and RateLimit, which show callers what is left of their limits.
 //
-// Source: draft-ietf-httpapi-ratelimit-headers-10; docs/errors.md#limits explains the headers to callers. The bucket is one
-// policy. Its q is the bucket's size, and w is the number of seconds that an empty bucket takes to fill. Its r is the
-// number of remaining lookups, and t is the number of seconds until the bucket is full again. A daily quota is a second
-// policy, "daily". Cost: A bucket's texts are reused between requests, because formatting a text took 250 ns. If 2,048
-// or more lookups are left, only the first 11 bits of the number are shown, so that one text serves many requests.
+// Source: draft-ietf-httpapi-ratelimit-headers-10; docs/errors.md#limits explains the headers to callers. The bucket is
+// one policy. Its q is the bucket's size, and w is the number of seconds that an empty bucket takes to fill. Its r is
+// the number of remaining lookups, and t is the number of seconds until the bucket is full again. A daily quota is a
+// second policy, "daily". Cost: A bucket's texts are reused between requests, because formatting a text took 250 ns. If
+// 2,048 or more lookups are left, only the first 11 bits of the number are shown, so that one text serves many
+// requests.
 
 import type { EpochMs, Key } from "@inkling/store/keys/key";
 import type { Decision } from "./token-bucket.ts";

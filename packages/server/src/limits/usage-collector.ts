@@ -1,5 +1,5 @@
-// usage-collector.ts: records counts from the cells in use, and deducts what other hosts have used from the quotas in the
-// cells.
+// usage-collector.ts: records counts from the cells in use, and deducts what other hosts have used from the quotas in
+// the cells.
 
 import { DAY_MS } from "@inkling/store/keys/day";
 import type { Counted, EpochMs, KeyId } from "@inkling/store/keys/key";

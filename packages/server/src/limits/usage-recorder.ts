@@ -6,8 +6,8 @@
 //
 // While the store is unreachable, counts add up here. A batch of counts keeps its sequence number and its entries until
 // the store has confirmed it. The store remembers the sequence number of the last batch that it counted
-// (UsageTables.add), so each batch counts only once. A server that crashes loses the counts since the last successful flush,
-// which is less than a second of counts while the store is reachable.
+// (UsageTables.add), so each batch counts only once. A server that crashes loses the counts since the last successful
+// flush, which is less than a second of counts while the store is reachable.
 
 import { type EventLog, recordOf } from "@inkling/contract";
 import { backoffMs, messageOf, Poller } from "@inkling/data";

@@ -1,10 +1,10 @@
 // releases.ts: follows the data folder's `current` to the release that answers requests.
 //
 // A release was verified in full before it was published, or after it was pulled from a channel. So opening one only
-// checks the manifest and the files' sizes and headers. If a release does not open, the server keeps the release that it
-// uses; if it has none, it uses the newest earlier release that opens. Whoever overwrites a mapped file in place may
-// crash the server. A supervisor restarts it, so the next start notices: after three starts within a minute, the release
-// is verified in full.
+// checks the manifest and the files' sizes and headers. If a release does not open, the server keeps the release that
+// it uses; if it has none, it uses the newest earlier release that opens. Whoever overwrites a mapped file in place may
+// crash the server. A supervisor restarts it, so the next start notices: after three starts within a minute, the
+// release is verified in full.
 
 import { type FSWatcher, readFileSync, rmSync, watch } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// assigned-cells.ts: assigns a cell to each active key, and reuses the cells of removed keys when no thread uses them any
-// more.
+// assigned-cells.ts: assigns a cell to each active key, and reuses the cells of removed keys when no thread uses them
+// any more.
 
 import type { EpochMs, KeyId } from "@inkling/store/keys/key";
 import { idsOf, type KeyUpdate } from "@inkling/store/keys/key-table";

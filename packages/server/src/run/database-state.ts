@@ -1,4 +1,4 @@
-// database-state.ts: what /readyz and the host's report say about the database while lookups are still answered.
+// database-state.ts: what /readyz and the host's report state about the database while lookups are still answered.
 
 import { EmptyDatabaseError, type Live, Poller } from "@inkling/data";
 import { StoreError } from "@inkling/store/error";
@@ -22,7 +22,10 @@ type Watched = Pick<
   "store" | "keyring" | "keyLoader" | "overrides" | "rulesets" | "usage" | "serving"
 >;
 
-/** Once a second, derives warnings and readiness from the state of the services, and hands them to the threads that answer. */
+/**
+ * Once a second, derives warnings and readiness from the state of the services, and hands them to the threads that
+ * answer.
+ */
 export class DatabaseState {
   private readonly services: Watched;
   private readonly maxUnstoredSeconds: number;

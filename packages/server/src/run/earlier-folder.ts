@@ -1,5 +1,5 @@
-// earlier-folder.ts: takes over what an earlier version left in the data folder: revocations that its database lacks, and
-// audit entries that wait for the database.
+// earlier-folder.ts: takes over what an earlier version left in the data folder: revocations that its database lacks,
+// and audit entries that wait for the database.
 //
 // The files are deleted then.
 

@@ -54,7 +54,10 @@ export class LocalServing implements Serving {
     return this.requestServer.listen();
   }
 
-  /** Applies a change. Overrides, rulesets, precisions and the log level need no action, because each request reads them. */
+  /**
+   * Applies a change. Overrides, rulesets, precisions and the log level need no action, because each request reads
+   * them.
+   */
   publish(change: Change): void {
     const { services, requestServer } = this;
     if (services === undefined || requestServer === undefined) return;

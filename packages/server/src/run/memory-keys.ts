@@ -1,7 +1,7 @@
 // memory-keys.ts: reads the keys for hashing what the server remembers about visitors.
 //
-// Without the setting, a host creates a key in its data folder. During a rotation, the setting and the file have two keys,
-// the new one first.
+// Without the setting, a host creates a key in its data folder. During a rotation, the setting and the file have two
+// keys, the new one first.
 
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";

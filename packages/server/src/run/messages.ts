@@ -1,8 +1,8 @@
 // messages.ts: defines the messages between the primary and a worker.
 //
 // Messages are structured clones, which lose their classes. Settings, overrides, ruleset and release are each
-// sent as a whole whenever they change, so a worker that starts later gets the same data. Keys, limits and counts are in
-// memory that the threads share, so messages only say that they have changed, or name new memory.
+// sent as a whole whenever they change, so a worker that starts later gets the same data. Keys, limits and counts are
+// in memory that the threads share, so messages only report that they have changed, or name new memory.
 
 import type { LogLevel, SettingsOf } from "@inkling/contract";
 import type { Override } from "@inkling/engine";
@@ -42,7 +42,7 @@ export interface KeysMessage {
   /** The keys that only this host refuses. */
   readonly refused: ReadonlySet<KeyId>;
   /** Why the database is unreachable; undefined if it is reachable. */
-  readonly away: string | undefined;
+  readonly unreachable: string | undefined;
   /** Whether every key is refused because the database has been unreachable for too long. */
   readonly stale: boolean;
   /** Why this server should not receive requests; undefined if it is ready. */
@@ -112,7 +112,7 @@ export function changeMessage(
     case "keys": {
       const { memory } = keyring.table;
       const { lastError, stale = false, unready, warnings = [] } = keyring.state;
-      const state = { away: lastError, stale, unready, warnings, refused: keyring.refused };
+      const state = { unreachable: lastError, stale, unready, warnings, refused: keyring.refused };
       const isKnown = memory.slots === known.table?.slots && memory.bytes === known.table.bytes;
       const missing = { table: isKnown ? undefined : memory, blocks: blocks.slice(known.blocks) };
       return { type: "keys", change: keys.change, ...missing, ...state };

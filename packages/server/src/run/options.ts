@@ -136,7 +136,9 @@ export interface Serving extends Pick<MetricsSource, "counts" | "mx" | "workers"
   readonly isDraining: boolean;
   /** Answers the connections in the queue and finishes requests in progress, within 10 s. */
   stop(): Promise<void>;
-  /** Writes the log lines that other threads have buffered. It blocks this thread, because the server is about to exit. */
+  /**
+   * Writes the log lines that other threads have buffered. It blocks this thread, because the server is about to exit.
+   */
   flushLogs(): void;
   /** Stops immediately, after a failed start. */
   kill(): unknown;

@@ -1,5 +1,5 @@
-// request-server.ts: sets up everything that a thread needs to answer requests: the API on a port, limits and DNS checks.
-// A server runs this code in its main thread, or in each of its workers.
+// request-server.ts: sets up everything that a thread needs to answer requests: the API on a port, limits and DNS
+// checks. A server runs this code in its main thread, or in each of its workers.
 
 import { OPERATIONS, type SettingsOf } from "@inkling/contract";
 import { dnsServersOf, makeResolver } from "@inkling/data/dns";

@@ -1,5 +1,5 @@
-// revoked-keys.ts: keeps a running server and the data folder's list of revocations in step. The server refuses what the
-// list names, and adds what the database has revoked.
+// revoked-keys.ts: keeps a running server and the data folder's list of revocations in step. The server refuses what
+// the list names, and adds what the database has revoked.
 //
 // Later failures are logged. A revocation in the database then applies without its line, and the server retries to
 // write it.
@@ -82,8 +82,8 @@ export class RevokedKeys {
   }
 
   /**
-   * Logs that an update has keys that this host refuses. A key may have been revoked in the database after the update was
-   * read, so the keys are loaded once more first.
+   * Logs that an update has keys that this host refuses. A key may have been revoked in the database after the update
+   * was read, so the keys are loaded once more first.
    */
   async logAdded(before: ReadonlySet<KeyId>): Promise<void> {
     const { keyring, log } = this.options;

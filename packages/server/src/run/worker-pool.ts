@@ -1,8 +1,8 @@
 // worker-pool.ts: runs a server with several threads. It starts workers to answer requests, keeps them up to date, and
 // replaces a worker that has ended.
 //
-// A worker ends if it throws an error that nothing catches, or if it is stuck. Only its own requests are lost. A crash of
-// the runtime ends the whole server, which its supervisor restarts.
+// A worker ends if it throws an error that nothing catches, or if it is stuck. Only its own requests are lost. A crash
+// of the runtime ends the whole server, which its supervisor restarts.
 
 import { settingsOf } from "@inkling/contract";
 import { backoffMs, within } from "@inkling/data";
@@ -95,7 +95,8 @@ export class WorkerPool implements Serving {
   private readonly started = Promise.withResolvers<void>();
 
   /**
-   * Starts the first worker, which loads its code in parallel with this thread. The other workers start when it listens.
+   * Starts the first worker, which loads its code in parallel with this thread. The other workers start when it
+   * listens.
    */
   constructor(options: ServerOptions, foundation: Foundation, port: ClaimedPort) {
     this.options = options;

@@ -152,8 +152,8 @@ export class RequestWorker {
     keyring.useTable(table && KeyTable.from(table));
     keyring.refused = refused;
     this.requestServer.forgetKeys();
-    if (state.away === undefined) keyring.recordCheck(Date.now());
-    else keyring.recordFailure(state.away);
+    if (state.unreachable === undefined) keyring.recordCheck(Date.now());
+    else keyring.recordFailure(state.unreachable);
     keyring.stale = state.stale;
     keyring.unready = state.unready;
     keyring.warnings = state.warnings;

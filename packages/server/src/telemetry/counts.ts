@@ -258,8 +258,8 @@ export class Counts {
   }
 
   /**
-   * Yields a row for each lookup route, and for each other route with requests: the counts up to each of METRIC_BOUNDS, the total
-   * count, and the total seconds.
+   * Yields a row for each lookup route, and for each other route with requests: the counts up to each of METRIC_BOUNDS,
+   * the total count, and the total seconds.
    */
   *latencyRows(): Generator<{ route: string; upTo: readonly number[]; count: number; seconds: number }> {
     for (const [slot, { route, looksUp }] of ROWS.entries()) {

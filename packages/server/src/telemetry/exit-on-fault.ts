@@ -1,4 +1,5 @@
-// exit-on-fault.ts: reports an uncaught error, and ends the thread, or the process if it is the main thread, with code 1.
+// exit-on-fault.ts: reports an uncaught error, and ends the thread, or the process if it is the main thread, with code
+// 1.
 //
 // After an uncaught error, the thread's objects may be inconsistent. The primary replaces a worker, and the service
 // manager restarts the process.

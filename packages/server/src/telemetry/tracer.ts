@@ -1,4 +1,5 @@
-// tracer.ts: sends spans of sampled requests, and of their decisions, to an OpenTelemetry collector: OTLP over HTTP, as JSON.
+// tracer.ts: sends spans of sampled requests, and of their decisions, to an OpenTelemetry collector: OTLP over HTTP, as
+// JSON.
 //
 // Nothing here waits for the collector. Spans wait in a queue of limited length, and a timer sends them once a second.
 // Requests beyond that length are not traced, so tracing costs at most the same time per second at any load. No span
@@ -68,8 +69,8 @@ export class Tracer {
   }
 
   /**
-   * Starts the span of a request if the request is sampled: if its caller's trace is, or, without a `traceparent`, if it
-   * is among the first of this second.
+   * Starts the span of a request if the request is sampled: if its caller's trace is, or, without a `traceparent`, if
+   * it is among the first of this second.
    * @param traceparent a valid one
    * @param now epoch ms
    */

@@ -1,9 +1,9 @@
 // memory.ts: the one statement that reads what earlier decisions say about a visitor.
 //
-// The statement is a UNION ALL of small selects, one for each wanted fact and each hash. Each reads at most MAX_ROWS rows
-// of an index that has only such rows (migrations.ts, step 24), so neither a popular domain nor an attacker who fills an
-// hour makes it slow. During a rotation of the key, a visitor has two hashes. Counts of both are added. Of two counts of
-// different networks or accounts the larger one is taken, because the same network may be in both.
+// The statement is a UNION ALL of small selects, one for each wanted fact and each hash. Each reads at most MAX_ROWS
+// rows of an index that has only such rows (migrations.ts, step 24), so neither a popular domain nor an attacker who
+// fills an hour makes it slow. During a rotation of the key, a visitor has two hashes. Counts of both are added. Of two
+// counts of different networks or accounts the larger one is taken, because the same network may be in both.
 
 import type { HistoryFact } from "@inkling/contract";
 import type { Memories, Memory, Trace } from "@inkling/engine/assess";
@@ -25,7 +25,9 @@ export interface MemoryQuestion {
   readonly now: EpochMs;
 }
 
-/** One row of the answer: the value of a fact by one hash, and time, id and label time of the newest decision behind it. */
+/**
+ * One row of the answer: the value of a fact by one hash, and time, id and label time of the newest decision behind it.
+ */
 export interface Found {
   readonly fact: HistoryFact;
   readonly value: number | string | null;

@@ -2,8 +2,8 @@
 // (decisions/decided.ts), and how a thread that answers requests stores and labels decisions.
 //
 // A row holds no mailbox, account or full address, only hashes of them with a key that is not in the database. Facts
-// contain the network as a /24 or /48, and the domain of an email address. The user agent is omitted unless a rule of the
-// ruleset that decided reads it (docs/decisions.md#stored-decisions).
+// contain the network as a /24 or /48, and the domain of an email address. The user agent is omitted unless a rule of
+// the ruleset that decided reads it (docs/decisions.md#stored-decisions).
 
 import type { Action, DecisionAnswer, DegradedData, Outcome } from "@inkling/contract";
 import type { FactValue, Memories, PastDecision } from "@inkling/engine/assess";

@@ -1,8 +1,8 @@
-// key-copy.ts: the copy of the keys in the data folder, from which a server starts while its database is unreachable. It
-// has no token and no revoked key.
+// key-copy.ts: the copy of the keys in the data folder, from which a server starts while its database is unreachable.
+// It has no token and no revoked key.
 //
-// An earlier version wrote one JSON object with all tokens, and lines of changes. A key that this version cannot read is
-// reported and left out. So is a line that is damaged; its text is never reported, because it could be a token.
+// An earlier version wrote one JSON object with all tokens, and lines of changes. A key that this version cannot read
+// is reported and left out. So is a line that is damaged; its text is never reported, because it could be a token.
 
 import { messageOf, SnapshotFile, type SnapshotFileOptions } from "@inkling/data";
 import { type KeyId, type KeyRow, NAME_FROM_SETTINGS } from "./key.ts";
@@ -12,7 +12,9 @@ const FORMAT = "inkling-key-snapshot";
 const ID = /^key_\w+$/;
 const HEADER = `${JSON.stringify({ format: FORMAT, version: 2 })}\n`;
 
-/** A line of version 1: all tokens, or the tokens of changed keys at a stamp, if the keys before had the stamp `from`. */
+/**
+ * A line of version 1: all tokens, or the tokens of changed keys at a stamp, if the keys before had the stamp `from`.
+ */
 interface EarlierLine {
   readonly format?: unknown;
   readonly version?: unknown;

@@ -1,11 +1,11 @@
-// key-table.ts: all keys that are not revoked, as the lines of a log to which a changed key is appended, with an index. All
-// threads of a server read the same memory, and parse a key when it is first used. The data folder's copy has the same
-// lines.
+// key-table.ts: all keys that are not revoked, as the lines of a log to which a changed key is appended, with an index.
+// All threads of a server read the same memory, and parse a key when it is first used. The data folder's copy has the
+// same lines.
 //
 // The last line about a key applies. Only the primary changes a table, and other threads may read it at that moment: a
-// line is complete before the index names it, and memory that becomes too small is replaced, never changed in place. Cost:
-// 100,000 keys take 35 MB in all, compared with 150 MB in each thread as objects; finding a key that is not in use
-// takes 5 µs.
+// line is complete before the index names it, and memory that becomes too small is replaced, never changed in place.
+// Cost: 100,000 keys take 35 MB in all, compared with 150 MB in each thread as objects; finding a key that is not in
+// use takes 5 µs.
 
 import { sha256Hex } from "@inkling/data";
 import { type EpochMs, KEY_COLUMNS, type Key, type KeyId, type KeyRow, keyFromRow } from "./key.ts";

@@ -76,7 +76,10 @@ export interface OverrideContext {
   readonly author: string;
 }
 
-/** Parses an override from external input. @throws OverrideInputError with every problem of the first check that fails */
+/**
+ * Parses an override from external input.
+ * @throws OverrideInputError with every problem of the first check that fails
+ */
 export function parseNewOverride(input: unknown, context: OverrideContext): NewOverride {
   const result = newOverrideBody.safeParse(input);
   if (!result.success) throw new OverrideInputError(issueLines(result.error, "override", input));

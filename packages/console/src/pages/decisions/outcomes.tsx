@@ -1,5 +1,5 @@
-// outcomes.tsx: labels decisions by the lines of a file, such as a payment provider's list of chargebacks, and shows the
-// lines that labelled nothing, or not everything.
+// outcomes.tsx: labels decisions by the lines of a file, such as a payment provider's list of chargebacks, and shows
+// the lines that labelled nothing, or not everything.
 
 import { useState } from "preact/hooks";
 import type { OutcomeProblem } from "../../answers.ts";

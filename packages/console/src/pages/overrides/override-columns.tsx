@@ -8,7 +8,7 @@ import { Action } from "../../components/operation.tsx";
 import { type Column, TwoLines } from "../../components/table.tsx";
 import { flagName } from "../../format.ts";
 
-/** The fields of the reason for an override, and what a dialog says above them. */
+/** The fields of the reason for an override, and the text of a dialog above them. */
 export const REASON_FIELDS = { note: { label: "Reason" } } as const;
 export const flagOptions = (flags: readonly string[]) => flags.map((flag) => [flag, flagName(flag)] as const);
 const VERDICTS = [

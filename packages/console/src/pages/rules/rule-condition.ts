@@ -1,8 +1,8 @@
 // rule-condition.ts: the conditions that the rule builder can show, and their text.
 //
-// The parser is the engine's. A clause is found by writing it: each operator writes the clause that it would be, and the
-// clause is shown only if its text has the syntax tree of the text that was read. Therefore, the builder cannot show
-// anything that the text does not say.
+// The parser is the engine's. A clause is found by writing it: each operator writes the clause that it would be, and
+// the clause is shown only if its text has the syntax tree of the text that was read. Therefore, the builder cannot
+// show anything that the text does not say.
 
 import { FACT_TYPES, type FactType } from "@inkling/contract";
 import { type ASTNode, ParseError, parse } from "@marcbachmann/cel-js";
@@ -97,7 +97,7 @@ export interface Condition {
   readonly groups: readonly (readonly Clause[])[];
 }
 
-/** What a text says that the builder cannot show. */
+/** What a text contains that the builder cannot show. */
 export interface Beyond {
   readonly beyond: string;
 }

@@ -1,5 +1,5 @@
-// rule-text.ts: finds the rules in a ruleset's text, and changes one key of one rule. All other lines remain as they are,
-// comments too.
+// rule-text.ts: finds the rules in a ruleset's text, and changes one key of one rule. All other lines remain as they
+// are, comments too.
 //
 // The TOML parser does not report lines. So this module finds `[[rule]]` headers and the statements below them, parses
 // each statement, and only edits a rule whose statements are what the parser finds in the whole text.
