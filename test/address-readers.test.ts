@@ -29,7 +29,6 @@ const UNWRAPPED: Readonly<Record<string, string>> = {
   "data/src/dns/servers.ts": "whether a text is an address",
   "engine/src/lookup/answerer.ts": "every lookup: API, batches, decisions, files, applications",
   "engine/src/lookup/failure.ts": "our own table",
-  "engine/src/lookup/opt-ins.ts": "the filter of stored decisions, and networks in rules",
   "engine/src/overrides/model.ts": "stored overrides",
   "server/src/lookup/network-summary.ts": "networks to summarize",
   "server/src/lookup/value-texts.ts": "whether a text would be an address without its port",

@@ -1,8 +1,8 @@
 // build.ts: runs one build, from feeds to a published release.
 //
 // Nothing new is published if the newest release has the same content. Held feeds are listed in the Build and its
-// release. Other errors if the folder is not writable, another build is running, feeds.json or an own feed is invalid,
-// or an invariant is broken. A build that waits for slow feeds may fail after it has published a first release.
+// release. A build throws if the folder is not writable, another build is running, or feeds.json or an own feed is
+// invalid. If it waits for slow feeds, it may fail after it has published a first release.
 //
 // feeds -> claims -> policy -> tables -> segment files -> (rename) -> manifest -> (rename) -> current
 
