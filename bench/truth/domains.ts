@@ -196,6 +196,44 @@ function hashed({ disposable }: DomainVerdicts, hashes: readonly string[]): stri
   return hashes.filter((hash) => found.has(hash));
 }
 
+/** Scores any list of disposable domains on the held-out halves. @returns sample, measure and value of each row */
+export function scoreDomainList(list: ReadonlySet<string>): [string, string, string][] {
+  const lists = claimsOf(existsSync(MIRROR) ? "mirror" : "seeds").filter(
+    ({ subject }) => subject === "disposable",
+  );
+  const reviewed = lists.find(({ feed }) => feed === "disposable-email-domains")!;
+  const listed = (domains: readonly string[]) =>
+    domains.filter((domain) => walkUp(domain).some((name) => list.has(name)));
+  const services: [string, Sample | undefined, () => readonly string[]][] = [
+    ["live domains of FakeFilter", undefined, liveDomains],
+    [SAMPLE.earlier.name, SAMPLE.earlier, () => addedTo(reviewed)],
+    [SAMPLE.emailondeck.name, SAMPLE.emailondeck, () => lines(SAMPLE.emailondeck.path)],
+    [SAMPLE.kukulu.name, SAMPLE.kukulu, () => lines(SAMPLE.kukulu.path)],
+  ];
+  const ordinary: [Sample, () => readonly string[]][] = [
+    [SAMPLE.embedded, embeddedDomains],
+    [SAMPLE.popular, () => misp(SAMPLE.popular.path)],
+    [SAMPLE.organisations, organisations],
+    [SAMPLE.authors, () => registrable(lines(SAMPLE.authors.path))],
+    [SAMPLE.universities, () => misp(SAMPLE.universities.path)],
+  ];
+  return [
+    ...services.flatMap(([name, sample, read]): [string, string, string][] => {
+      if (sample !== undefined && !isThere(sample)) return [];
+      const domains = heldOut(read());
+      return [[`${name}, ${count(domains.length)}`, "found", percent(listed(domains), domains)]];
+    }),
+    ...ordinary.flatMap(([sample, read]): [string, string, string][] => {
+      if (!isThere(sample)) return [];
+      const domains = heldOut(read());
+      const wrong = listed(domains).filter((domain) => !isServices(domain, lists));
+      return [
+        [`${sample.name}, ${count(domains.length)}`, "listed, excluding services", count(wrong.length)],
+      ];
+    }),
+  ];
+}
+
 /** Returns the domains that a list has and version 1.20.0 of its seed lacks. */
 function addedTo(list: DomainClaims): string[] {
   const earlier = parseDomains("domain-json", readFileSync(SAMPLE.earlier.path)).domains;

@@ -1,8 +1,9 @@
-// Tests the reader of RIPE Atlas' archive: a probe counts for the one class that its owner's tags name.
+// Tests the reader of RIPE Atlas' archive: a probe counts for the one class that its owner's tags name. Also tests what
+// counts as right, wrong and silent.
 
 import { expect, test } from "bun:test";
 import { formatIp } from "@inkling/engine";
-import { readProbes } from "./places.ts";
+import { radiusCells, readProbes, type Scored, scoreCells } from "./places.ts";
 
 const probe = (address_v4: string | null, tags: readonly unknown[], more: object = {}) => ({
   ...{ id: 1, address_v4, address_v6: null, country_code: "DE", latitude: 52.5, longitude: 13.4, tags },
@@ -37,4 +38,29 @@ test("probes by class", () => {
 
 test("another file is refused", () => {
   expect(() => readProbes('{"results":[]}', "file")).toThrow("objects");
+});
+
+const answer = (isNamed: boolean, km: number, radius: number | undefined, isCountry = true): Scored => ({
+  ...{ isNamed, km, radius, isCountry },
+});
+const ANSWERS = [
+  answer(true, 50, 10),
+  answer(true, 51, 100),
+  answer(false, 20, 200), // near, but without a city
+  answer(false, Number.POSITIVE_INFINITY, undefined, false),
+];
+
+test("right, wrong and silent answers", () => {
+  const [networks, bar, right, wrong, silent, ofNamed, country, within] = scoreCells(ANSWERS);
+  expect([networks, bar, wrong, silent, country]).toEqual([
+    ...["4", "`█████▒▒▒▒▒··········`", "25.0%", "50.0%", "75.0%"],
+  ]);
+  expect([right, ofNamed, within].map((cell) => cell?.split(" ")[0])).toEqual(["25.0%", "50.0%", "66.7%"]);
+});
+
+test("cities that count by radius", () => {
+  expect(radiusCells(ANSWERS)).toEqual([
+    ...["25.0%; 100.0%", "25.0%; 100.0%", "25.0%; 100.0%", "50.0%; 50.0%", "50.0%; 50.0%", "50.0%; 50.0%"],
+  ]);
+  expect(radiusCells([answer(true, 0, 20)])[0]).toBe("0%");
 });

@@ -1,4 +1,4 @@
-// places.ts: scores releases and any MMDB files against geofeeds, by class of network: right, wrong or silent.
+// places.ts: scores releases and other databases against geofeeds, by class of network: right, wrong or silent.
 //
 // The owners of RIPE Atlas probes state where their probes are. RIPE moves the coordinates by up to a kilometre.
 //
@@ -15,39 +15,41 @@ import {
   GeoSource,
   isSpecialUse,
   knownCoordinates,
-  Mmdb,
   type OperatorFeed,
   OperatorPlaces,
-  type Place,
   parseGeofeed,
-  readPlace,
   type StatedPlaces,
 } from "../lib/compiler.ts";
 import { databaseFiles } from "../lib/data.ts";
 import { MIRROR } from "../lib/shared-folders.ts";
 import { interval } from "../lib/stats.ts";
-import { type Build, lookups } from "./builds.ts";
+import type { Build } from "./builds.ts";
+import { databases, type Find } from "./databases.ts";
 import { count, share } from "./rows.ts";
 import { isThere, SAMPLE, SAMPLES } from "./samples.ts";
 
 const CLASSES = ["fixed", "mobile", "hosting", "corporate"] as const;
 type Class = (typeof CLASSES)[number];
 
-interface Publisher {
+export interface Publisher {
   readonly name: string;
   readonly class: Class;
   readonly url: string;
   /** The feed that has the sample's networks. */
   readonly feed?: string;
+  /** Whether the sample was first read after all rules about places had been chosen. */
+  readonly isFresh?: boolean;
 }
 
-const on = (of: Class, repository: string, file = "geofeed.csv"): Publisher => ({
+export const on = (of: Class, repository: string, file = "geofeed.csv"): Publisher => ({
   name: `${repository.split("/")[0]}${file === "geofeed.csv" ? "" : ` ${file}`}`,
   class: of,
   url: `https://raw.githubusercontent.com/${repository}/HEAD/${file}`,
 });
 
-const PUBLISHERS: readonly Publisher[] = [
+const fresh = (...row: Parameters<typeof on>): Publisher => ({ ...on(...row), isFresh: true });
+
+export const PUBLISHERS: readonly Publisher[] = [
   { ...on("fixed", "Verizon/verizon-geofeed", "feed_wireline.csv"), feed: "verizon-geofeed" },
   { ...on("fixed", "Verizon/verizon-geofeed", "feed_5Ghome.csv"), feed: "verizon-geofeed" },
   on("fixed", "Eastlink-intcore/geofeed"),
@@ -88,6 +90,25 @@ const PUBLISHERS: readonly Publisher[] = [
   on("corporate", "DanishCrown/geofeed"),
   on("corporate", "GalaxyDigitalPublic/glxy-geofeed"),
   on("corporate", "Central-Church/geofeed"),
+  { ...fresh("fixed", "AEX-Engineering/hyperfiber-geofeed"), name: "AEX-Engineering hyperfiber" },
+  fresh("fixed", "hlkomm/geofeeds", "geofeeds.csv"),
+  fresh("fixed", "WINperu/geofeeds", "geofeeds.csv"),
+  fresh("fixed", "visnetwork/geofeed"),
+  fresh("fixed", "Antonio-Prado/SBTAP-geofeed"),
+  fresh("fixed", "welltelecom/geofeeds", "geofeeds.csv"),
+  fresh("fixed", "Full-Fibre/geofeed"),
+  fresh("fixed", "oxiocorp/oxio-geofeed"),
+  fresh("fixed", "Guillaume-COMLINK/geofeeds", "geofeeds.csv"),
+  fresh("fixed", "Carnsore/geofeed.carnsorebroadband.com"),
+  fresh("fixed", "ClickFibra/GeoFeed", "geofeeds.csv"),
+  fresh("fixed", "somosfibra/Geofeed", "geofeeds.csv"),
+  fresh("fixed", "fastnetisp/geofeed-fasnet", "geofeeds.csv"),
+  fresh("hosting", "nttgin/geofeeds", "geofeeds.csv"),
+  fresh("hosting", "krihards/geofeeds", "geofeeds.csv"),
+  fresh("hosting", "Atomic-Networks/Atomic-Geofeed"),
+  fresh("hosting", "HostGnome/ripegeofeed"),
+  fresh("corporate", "tv2/geofeeds", "geofeeds.csv"),
+  fresh("corporate", "Enapter/enapteripgeofeed"),
 ];
 
 /** Maximum number of networks of one publisher, so that a large one does not decide about its class. */
@@ -103,11 +124,8 @@ interface Sample extends Publisher {
   readonly file: string;
 }
 
-/** Returns where an address is. Undefined if there is no answer. */
-type Find = (address: IpAddress) => (Place & { readonly radius?: number | undefined }) | undefined;
-
 /** Returns the path of a sample's file. Fetches the file into INKLING_SAMPLES if it is not there. */
-async function fileOf({ name, url, feed }: Publisher): Promise<string> {
+export async function fileOf({ name, url, feed }: Publisher): Promise<string> {
   const ofMirror = join(MIRROR, `${feed}.csv`);
   const isWhole = feed !== "verizon-geofeed"; // this feed has the networks of all three files
   if (isWhole && existsSync(ofMirror)) return ofMirror;
@@ -216,76 +234,30 @@ export function readProbes(text: string, file: string): Sample[] {
   }));
 }
 
-interface Score {
-  all: number;
-  right: number;
-  named: number;
-  near: number;
-  country: number;
-  radii: number;
-  within: number;
+/** How a database's answer about an address compares with what the owner states. */
+export interface Scored {
+  readonly isNamed: boolean;
+  readonly km: number;
+  readonly isCountry: boolean;
+  readonly radius: number | undefined;
 }
 
-function scoreOf(find: Find, samples: readonly Sample[]): Score {
-  const score: Score = { all: 0, right: 0, named: 0, near: 0, country: 0, radii: 0, within: 0 };
+async function scored(find: Find, samples: readonly Sample[]): Promise<Scored[]> {
+  const answers: Scored[] = [];
   for (const { address, country, at } of samples.flatMap(({ rows }) => rows)) {
-    const place = find(address);
-    score.all++;
-    if (place?.countryCode === country) score.country++;
+    const place = await find(address);
     const here = place && knownCoordinates(place);
-    const km = here === undefined ? Number.POSITIVE_INFINITY : distanceKm(here, at!);
-    if (km <= NEAR_KM) score.near++;
-    if (place?.cityName !== undefined) score.named++;
-    if (place?.cityName !== undefined && km <= NEAR_KM) score.right++;
-    if (place?.radius === undefined) continue;
-    score.radii++;
-    if (km <= place.radius) score.within++;
+    answers.push({
+      isNamed: place?.cityName !== undefined,
+      km: here === undefined ? Number.POSITIVE_INFINITY : distanceKm(here, at!),
+      isCountry: place?.countryCode === country,
+      radius: place?.radius,
+    });
   }
-  return score;
+  return answers;
 }
 
-/** Finds places in an MMDB, or in a pair of files for IPv4 and IPv6. */
-function finderOf(files: readonly string[]): Find {
-  const open = files.map((file) => Mmdb.open(readFileSync(file)));
-  return (address) => {
-    const file = open[address.family === 6 && open.length > 1 ? 1 : 0]!;
-    const found = file.find(address);
-    const place = found && readPlace(file.decode(found.dataOffset));
-    return place && { ...place, radius: place.accuracyRadius };
-  };
-}
-
-function finderIn({ release }: Build): Find {
-  const { place } = lookups(release);
-  return (address) => {
-    const answer = place(address);
-    const { latitude, longitude, accuracy_radius: radius } = answer?.location ?? {};
-    return (
-      answer && {
-        countryCode: answer.country.iso_code,
-        cityName: answer.city.name,
-        ...{ latitude, longitude, radius },
-        subdivisions: [],
-      }
-    );
-  };
-}
-
-/** The databases to compare with: DB-IP, GeoLite2 if it is there, and NAME=FILE[+FILE],… in INKLING_PEERS. */
-function peers(): [name: string, find: Find][] {
-  const { v4, v6 } = databaseFiles();
-  const { path } = SAMPLE.geolite2;
-  const geolite2 = [4, 6].map((family) => join(path, `geolite2-city-ipv${family}.mmdb`));
-  const named = (process.env.INKLING_PEERS ?? "").split(",").filter((peer) => peer.includes("="));
-  return [
-    ["DB-IP", finderOf([v4, v6])],
-    ...(isThere(SAMPLE.geolite2) ? [["GeoLite2", finderOf(geolite2)] as [string, Find]] : []),
-    ...named.map((peer): [string, Find] => {
-      const [name = "", files = ""] = peer.split("=");
-      return [name, finderOf(files.split("+"))];
-    }),
-  ];
-}
+const isRight = ({ isNamed, km }: Scored) => isNamed && km <= NEAR_KM;
 
 const BAR = 20;
 /** Draws the shares of right, wrong and silent answers. */
@@ -294,47 +266,90 @@ function bar(right: number, wrong: number, all: number): string {
   return `\`${"█".repeat(full!)}${"▒".repeat(half! - full!)}${"·".repeat(BAR - half!)}\``;
 }
 
-/** Returns the table of all classes and databases, and what it is made of. */
-export async function placeTable(builds: readonly Build[]): Promise<string> {
+function tableOf(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = rows.map((cells) => `| ${cells.join(" | ")} |\n`);
+  return `| ${heads.join(" | ")} |\n|${"---|".repeat(heads.length)}\n${lines.join("")}`;
+}
+
+const SCORE_HEADS = [
+  ...["class", "database", "networks", "right █ wrong ▒ silent ·", "right", "wrong", "silent"],
+  ...["right of the named", "country right", "within the radius"],
+];
+
+export function scoreCells(answers: readonly Scored[]): string[] {
+  const { length } = answers;
+  const right = answers.filter(isRight).length;
+  const named = answers.filter(({ isNamed }) => isNamed).length;
+  const wrong = named - right;
+  const withRadius = answers.filter(({ radius }) => radius !== undefined);
+  const within = withRadius.filter(({ km, radius }) => km <= radius!).length;
+  return [
+    ...[count(length), bar(right, wrong, length), interval(right, length), share(wrong, length)],
+    ...[share(length - named, length), named === 0 ? "" : interval(right, named)],
+    ...[
+      share(answers.filter(({ isCountry }) => isCountry).length, length),
+      interval(within, withRadius.length),
+    ],
+  ];
+}
+
+/** The largest radius, in kilometres, of the cities that count in a column of the table by radius. */
+const RADII = [10, 20, 50, 100, 200, Number.POSITIVE_INFINITY];
+
+/** Shows what remains, and how right it is, if a city only counts if its radius is at most so large. */
+export const radiusCells = (answers: readonly Scored[]): string[] =>
+  RADII.map((most) => {
+    const named = answers.filter(({ isNamed, radius }) => isNamed && radius !== undefined && radius <= most);
+    const right = named.filter(isRight).length;
+    return named.length === 0
+      ? "0%"
+      : `${share(named.length, answers.length)}; ${share(right, named.length)}`;
+  });
+
+export interface Places {
+  /** All classes and databases. */
+  readonly scores: string;
+  readonly byRadius: string;
+  readonly databases: string;
+  readonly samples: string;
+}
+
+/** Returns the tables of all classes and databases, and what they are made of. */
+export async function placeTables(builds: readonly Build[]): Promise<Places> {
   const { samples: geofeeds, missing } = await readSamples();
   const { atlasProbes } = SAMPLE;
   if (!isThere(atlasProbes)) missing.push(`${atlasProbes.name}: lacks ${atlasProbes.from}`);
   const probes = isThere(atlasProbes)
     ? readProbes(readFileSync(atlasProbes.path, "utf8"), atlasProbes.path)
     : [];
-  const finders: [string, Find][] = [
-    ...builds.map((build): [string, Find] => [`Inkling, ${build.mode}`, finderIn(build)]),
-    ...peers(),
-  ];
-  const sets = [geofeeds, probes].flatMap((samples, i) =>
-    CLASSES.map((of) => ({
-      of: i === 0 ? of : `${of}, probes`,
-      own: samples.filter((sample) => sample.class === of),
-    })),
-  );
-  const lines = sets.flatMap(({ of, own }) => {
-    return finders.map(([name, find]) => {
-      // A release from a mirror has read the publishers that are feeds, so they would show nothing.
-      const heldOut = name.includes("mirror") ? own.filter(({ feed }) => feed === undefined) : own;
-      const { all, right, named, near, country, radii, within } = scoreOf(find, heldOut);
-      const wrong = named - right;
-      const cells = [
-        ...[of, name, count(all), bar(right, wrong, all), interval(right, all), interval(wrong, all)],
-        ...[share(all - named, all), interval(right, named), share(near, all), share(country, all)],
-        interval(within, radii),
-      ];
-      return all === 0 ? "" : `| ${cells.join(" | ")} |\n`;
-    });
+  const opened = await databases(builds);
+  const sets = CLASSES.flatMap((of) => {
+    const own = geofeeds.filter((sample) => sample.class === of);
+    return [
+      { of, own: own.filter(({ isFresh }) => !isFresh) },
+      { of: `${of}, fresh`, own: own.filter(({ isFresh }) => isFresh) },
+      { of: `${of}, probes`, own: probes.filter((sample) => sample.class === of) },
+    ];
   });
-  const heads = [
-    ...["class", "database", "networks", "right █ wrong ▒ silent ·", "right", "wrong", "silent"],
-    ...["right of the named", "within 50 km", "country right", "within the radius"],
-  ];
-  const made = [...geofeeds, ...probes].map(({ name, class: of, file, rows }) => {
+  const [scores, byRadius]: [string[][], string[][]] = [[], []];
+  for (const { of, own } of sets)
+    for (const { name, find, isMirror } of opened.all) {
+      const answers = await scored(find, isMirror ? own.filter(({ feed }) => feed === undefined) : own);
+      if (answers.length === 0) continue;
+      scores.push([of, name, ...scoreCells(answers)]);
+      if (answers.some(({ radius }) => radius !== undefined))
+        byRadius.push([of, name, ...radiusCells(answers)]);
+    }
+  const made = [...geofeeds, ...probes].map(({ name, class: of, isFresh, file, rows }) => {
     const date = statSync(file).mtime.toISOString().slice(0, 10);
-    return `| ${[name, of, count(rows.length), date].join(" | ")} |\n`;
+    return [name, isFresh ? `${of}, fresh` : of, count(rows.length), date];
   });
-  const lacks = missing.map((why) => `- Not measured: ${why}\n`).join("");
-  return `| ${heads.join(" | ")} |\n|${"---|".repeat(heads.length)}\n${lines.join("")}
-| sample | class | networks | date of the file |\n|---|---|---|---|\n${made.join("")}${lacks && `\n${lacks}`}`;
+  const lacks = [...missing, ...opened.missing].map((why) => `- Not measured: ${why}\n`).join("");
+  const limits = RADII.map((most) => (most === Number.POSITIVE_INFINITY ? "any" : `at most ${most} km`));
+  return {
+    scores: tableOf(SCORE_HEADS, scores),
+    byRadius: tableOf(["class", "database", ...limits], byRadius),
+    databases: opened.table,
+    samples: `${tableOf(["sample", "class", "networks", "date of the file"], made)}${lacks && `\n${lacks}`}`,
+  };
 }

