@@ -106,12 +106,22 @@ function readable(values: readonly unknown[], report: (reason: string) => void):
   }
 }
 
+function isEarlierLine(value: unknown): value is EarlierLine {
+  const { stamp, changed = [], tokens } = (value ?? {}) as Partial<EarlierLine>;
+  return (
+    typeof stamp === "string" &&
+    Array.isArray(changed) &&
+    Array.isArray(tokens) &&
+    tokens.every((token) => typeof token?.hash === "string" && typeof token.key?.id === "string")
+  );
+}
+
 /** Converts the lines of a copy in format version 1. */
 function* linesOfEarlier(lines: readonly string[]): Generator<string> {
   let known: string | undefined;
   for (const line of lines) {
-    const value = jsonOf(line) as EarlierLine | undefined;
-    if (value === undefined) {
+    const value = jsonOf(line);
+    if (!isEarlierLine(value)) {
       yield line; // the caller counts it
       continue;
     }
