@@ -1,6 +1,7 @@
 // Fuzzes the data folder's copy of the keys (keys.json), in both of its formats. A copy is refused as a whole, or each of
 // its remaining keys can be looked up, and the copy is read again as it was written. No report contains a token's hash.
 
+import { sha256Hex } from "@inkling/data";
 import { type KeyRow, rowFromKey } from "../../../packages/store/src/keys/key.ts";
 import { keyCopyText, readKeyCopy } from "../../../packages/store/src/keys/key-copy.ts";
 import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
@@ -13,7 +14,7 @@ import {
 import type { Target } from "../target.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
-const HASHES = ["ab".repeat(32), "cd".repeat(32), "01".repeat(32)] as const;
+const HASHES = ["a", "b", "c"].map((text) => sha256Hex(text));
 const INPUTS = [
   { name: "shop" },
   { name: "東京", scopes: ["email"], networks: ["192.0.2.0/24", "2001:db8::/32"], rate: 5, burst: 9 },
@@ -30,7 +31,7 @@ const rows: readonly KeyRow[] = INPUTS.map((input, i) =>
 );
 
 function earlierText(): string {
-  const tokens = rows.map((key, i) => ({ hash: HASHES[i], ...(i === 1 && { validUntil: NOW }), key }));
+  const tokens = rows.map((key, i) => ({ hash: HASHES[i]!, ...(i === 1 && { validUntil: NOW }), key }));
   const header = { format: "inkling-key-snapshot", version: 1, stamp: "1", tokens };
   const change = { from: "1", stamp: "2", changed: [rows[0]!.id], tokens: tokens.slice(0, 1) };
   return `${JSON.stringify(header)}\n${JSON.stringify(change)}\n`;

@@ -12,7 +12,10 @@ export const GONE_MS = 600_000;
 const MAX_TEXT = 200;
 const MAX_TEXTS = 10;
 
-const text = z.string().transform((all) => all.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "\ufffd").slice(0, MAX_TEXT));
+const text = z
+  .string()
+  .min(1)
+  .transform((all) => all.slice(0, MAX_TEXT).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "\ufffd"));
 const texts = z.array(text).transform((all) => all.slice(0, MAX_TEXTS));
 const time = z.iso.datetime();
 
