@@ -1,0 +1,77 @@
+// Runs the lines of docs/exports.md in ClickHouse, which the package chdb has as a library.
+
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { HOW_TO_INSTALL, hasPeer, PEERS, peerPath } from "../../../../test/harness/peers.ts";
+import { run } from "../../../../test/harness/published-packages.ts";
+import { tried } from "../../../../test/harness/recorded-rows.ts";
+import { SMALL_NETWORK, smallDomain, smallFlag, smallRelease } from "../../../../test/harness/release.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
+import { runHere } from "../../../cli/src/program.testing.ts";
+
+const PAGE = readFileSync(join(import.meta.dir, "../../../../docs/exports.md"), "utf8");
+const USER_FILES = "/var/lib/clickhouse/user_files";
+const ADDRESS = SMALL_NETWORK.replace("0/24", "142");
+
+/** Returns the rows of each query. chdb reads only files in the current folder, so it runs in its own process. */
+async function rowsOf(queries: readonly string[], folder: string): Promise<unknown[][]> {
+  const script = `import { Session } from ${JSON.stringify(join(PEERS, "chdb/index.mjs"))};
+    const session = new Session(${JSON.stringify(join(temporaryFolder(), "chdb"))});
+    const texts = JSON.parse(process.argv[1]).map((query) => session.query(query, "JSONCompactEachRow"));
+    session.close();
+    console.log(JSON.stringify(texts));`;
+  const out = await run(["node", "--input-type=module", "-e", script, JSON.stringify(queries)], folder);
+  return (JSON.parse(out) as string[]).map((text) =>
+    text
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => JSON.parse(line)),
+  );
+}
+
+const how = hasPeer("chdb") ? "" : `: needs ${HOW_TO_INSTALL}`;
+test.if(how === "")(`ClickHouse looks up what the export holds, as docs/exports.md says${how}`, async () => {
+  const [folder, dataDir] = [temporaryFolder(), temporaryFolder()];
+  smallRelease(dataDir, 1);
+  const section = PAGE.split("\n## ClickHouse\n")[1]!.split("\n## ")[0]!;
+  const [, exporting = "", loading = ""] =
+    /```sh\ninkling (.*)\nclickhouse-client --queries-file (.*)\n```/.exec(section) ?? [];
+  const here = (text: string) => text.replaceAll(USER_FILES, folder);
+  const env = { INKLING_DATA_DIR: dataDir };
+  expect((await runHere(here(exporting).split(" "), { env, cwd: folder })).code).toBe(0);
+
+  const [, joining = ""] = /```sql\n(SELECT .*);\n```/.exec(section) ?? [];
+  const countries = `${joining} ORDER BY ip`;
+  const [, reload = ""] = /only `(SYSTEM .*)`/.exec(section) ?? [];
+  const rows = await rowsOf(
+    [
+      here(readFileSync(here(loading), "utf8")),
+      "CREATE TABLE visits (ip String, mail_domain String) ENGINE = Memory",
+      `INSERT INTO visits VALUES ('${ADDRESS}', '${smallDomain(1)}'), ('8.8.8.8', 'gmail.com'), ('2a02:8010::1', '')`,
+      countries,
+      `SELECT ip, dictGet('inkling_reputation', '${smallFlag(1)}', tuple(IPv6StringToNum(ip))),
+         dictHas('inkling_email', tuple(mail_domain)) FROM visits ORDER BY ip`,
+      reload,
+      countries,
+    ],
+    folder,
+  );
+  const found = [
+    ["2a02:8010::1", ""],
+    ["8.8.8.8", ""],
+    [ADDRESS, "GB"],
+  ];
+  expect([rows[3], rows.at(-1)]).toEqual([found, found]);
+  expect(rows[4]).toEqual([
+    ["2a02:8010::1", false, 0],
+    ["8.8.8.8", false, 0],
+    [ADDRESS, true, 1],
+  ]);
+  tried(
+    import.meta.path,
+    "ClickHouse (chdb)",
+    peerPath("chdb"),
+    "`IP_TRIE` dictionaries from the export, as in exports.md",
+  );
+});
