@@ -8,6 +8,7 @@
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import {
+  appendFileSync,
   chmodSync,
   chownSync,
   cpSync,
@@ -27,7 +28,8 @@ import { freePort } from "./ports.ts";
 /** The password of the tests' server, unusual enough that tests can search for it where it must not be. */
 export const POSTGRES_PASSWORD = "Tr0ub4dor&3";
 
-const READY = "database system is ready to accept connections";
+/** A standby accepts "read-only connections". */
+const READY = /database system is ready to accept (?:read-only )?connections/;
 const START_TIMEOUT_MS = 30_000; // for very slow machines: a start usually takes 0.3 s
 
 // A line on stdin is a signal for the server. The end of stdin means that the test is gone, so the shell also
@@ -75,10 +77,9 @@ export class Postgres {
 
   /** Creates a new server and starts it. The caller must `close` it. */
   static async create(): Promise<Postgres> {
-    const folder = mkdtempSync(join(tmpdir(), "inkling-postgres-"));
+    const owner = serverOwner();
+    const folder = ownFolder(owner);
     try {
-      const owner = serverOwner();
-      if (owner.uid !== undefined && owner.gid !== undefined) chownSync(folder, owner.uid, owner.gid);
       const bin = executables(folder, owner);
       const server = new Postgres(folder, bin, freePort(), owner);
       server.initialise();
@@ -88,6 +89,22 @@ export class Postgres {
       rmSync(folder, { recursive: true, force: true });
       throw error;
     }
+  }
+
+  /**
+   * Restarts the server, and starts a standby that streams its changes. The caller must `close` the standby first.
+   * `SELECT pg_promote()` makes it a primary.
+   */
+  async standby(): Promise<Postgres> {
+    const standby = new Postgres(ownFolder(this.owner), this.bin, freePort(), this.owner);
+    await this.stop();
+    spawnSync("cp", ["-a", this.data, standby.data]);
+    const primary = `host=127.0.0.1 port=${this.port} user=inkling password=${POSTGRES_PASSWORD}`;
+    appendFileSync(join(standby.data, "postgresql.auto.conf"), `primary_conninfo = '${primary}'\n`);
+    writeFileSync(join(standby.data, "standby.signal"), "");
+    await this.start();
+    await standby.start();
+    return standby;
   }
 
   /** Returns the URL of one of its databases. */
@@ -147,7 +164,7 @@ export class Postgres {
         keeper.stdout?.resume().on("end", () => reject(new Error("ended")));
         keeper.stderr?.setEncoding("utf8").on("data", (text: string) => {
           printed += text;
-          if (printed.includes(READY)) resolve();
+          if (READY.test(printed)) resolve();
         });
       });
     } catch (error) {
@@ -207,6 +224,13 @@ export class Postgres {
     await ended;
     keeper.stdin?.end();
   }
+}
+
+/** Creates a folder that the server's user can write. */
+function ownFolder({ uid, gid }: Owner): string {
+  const folder = mkdtempSync(join(tmpdir(), "inkling-postgres-"));
+  if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
+  return folder;
 }
 
 /** Returns the user who runs the server: this user, or "nobody" if this user is root. */

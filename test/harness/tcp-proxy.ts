@@ -15,7 +15,8 @@ export class TcpProxy {
   dropsNotices = false;
   /** Delays bytes in both directions. Some wait for as long as TCP takes to resend a lost packet. */
   slowness: Slowness | undefined;
-  private readonly target: number;
+  /** The port to which new connections go. */
+  target: number;
   private readonly pairs = new Set<Socket>();
   private readonly server = createServer((client) => this.pair(client));
 

@@ -161,7 +161,7 @@ const MANAGERS: Readonly<Record<string, (registry: string, cache: string) => rea
   bun: (registry, cache) => [process.execPath, "add", `--registry=${registry}`, `--cache-dir=${cache}`],
 };
 
-// npm and pnpm are those in PATH. For another version of npm, put it first.
+// npm, pnpm and Node are those in PATH. For another version, put it first.
 describe.if(FULL).each(Object.entries(MANAGERS))("%s, with a registry of this machine", (manager, add) => {
   const version = [manager === "bun" ? process.execPath : manager, "--version"];
   test.if(Bun.which(version[0]!) !== null)(
@@ -186,6 +186,14 @@ describe.if(FULL).each(Object.entries(MANAGERS))("%s, with a registry of this ma
         const [major] = (await run(version, project)).split(".");
         const what = "installing the three packages in an empty folder";
         tried(import.meta.path, `${manager} ${major}`, version, what);
+        if (manager !== "npm") return;
+        const [node] = (await run(["node", "-p", "process.versions.node"], project)).split(".");
+        tried(
+          import.meta.path,
+          `Node ${node}`,
+          ["node", "--version"],
+          `${what}, and \`npx @inkling/cli up\``,
+        );
       } finally {
         registry.stop();
       }

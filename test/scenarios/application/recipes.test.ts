@@ -2,15 +2,17 @@
 // the page's curl lines. A recipe whose framework is missing on this machine is skipped and named.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { openStore } from "@inkling/store";
 import { fetch } from "../../harness/checked-fetch.ts";
+import { HOW_TO_INSTALL, hasPeer, PEERS, peerPath } from "../../harness/peers.ts";
 import { freePort } from "../../harness/ports.ts";
 import { installClient, run } from "../../harness/published-packages.ts";
 import { tried } from "../../harness/recorded-rows.ts";
 import { SMALL_NETWORK, smallDomain, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { type SmallServer, startServerOn } from "../../harness/server.ts";
+import { freshToken } from "../../harness/tokens.ts";
 
 const ROOT = resolve(import.meta.dir, "../../..");
 const PAGE = readFileSync(join(ROOT, "docs/sign-up-protection.md"), "utf8");
@@ -69,12 +71,14 @@ interface Recipe {
   readonly version?: string | readonly string[];
   /** Changes the recipe's text, for what the page leaves to the reader's application. */
   readonly change?: (code: string) => string;
+  /** Runs in the recipe's folder before the command. */
+  readonly prepare?: (folder: string) => Promise<unknown>;
 }
 
 /** Starts a recipe with its port and Inkling's address in place of the page's. */
 async function start(
   section: string,
-  { command, change = (code) => code }: Recipe,
+  { command, change = (code) => code, prepare }: Recipe,
   { key = inkling.keys.test, origin = inkling.origin } = {},
 ): Promise<string> {
   const [file, code] = blockOf(section);
@@ -84,6 +88,7 @@ async function start(
   mkdirSync(dirname(path), { recursive: true });
   const placed = code.replaceAll("3000", port).replace("http://127.0.0.1:8080", origin);
   writeFileSync(path, change(placed));
+  await prepare?.(folder);
   const child = Bun.spawn([...command(path, port)], {
     cwd: folder,
     env: {
@@ -157,9 +162,34 @@ const EXPRESS_4: Recipe = {
   change: (code) => code.replace('from "express"', 'from "express-4"'),
 };
 
-describe.each(Object.entries({ ...RECIPES, "Express 4": EXPRESS_4 }))("%s", (name, recipe) => {
+/** Builds the application that `npx create-next-app` creates, without its page. Turbopack follows no link out of it. */
+async function buildNext(folder: string): Promise<void> {
+  const modules = join(folder, "node_modules");
+  cpSync(PEERS, modules, { recursive: true, filter: (path) => !path.includes("chdb") });
+  cpSync(join(project, "node_modules/@inkling"), join(modules, "@inkling"), { recursive: true });
+  writeFileSync(join(folder, "package.json"), "{}");
+  writeFileSync(join(folder, "app/layout.js"), "export default ({ children }) => children;");
+  // A key of the build is no key of the server, which reads its own from the environment.
+  await run(["env", `KEY=${freshToken()}`, NODE, nextIn(folder), "build"], folder);
+}
+const nextIn = (folder: string) => join(folder, "node_modules/next/dist/bin/next");
+const BUILT_NEXT: Recipe = {
+  section: "Next.js",
+  version: peerPath("next"),
+  prepare: buildNext,
+  command: (file, port) => [NODE, nextIn(resolve(file, "../../..")), "start", "-p", port, "-H", "127.0.0.1"],
+};
+const NEEDED: Readonly<Record<string, string>> = { "Next.js, built": HOW_TO_INSTALL };
+
+describe.each(
+  Object.entries({
+    ...RECIPES,
+    "Express 4": EXPRESS_4,
+    "Next.js, built": hasPeer("next") ? BUILT_NEXT : undefined,
+  }),
+)("%s", (name, recipe) => {
   if (recipe === undefined) {
-    test.skip("needs the packages fastapi, uvicorn, django and flask", () => {});
+    test.skip(`needs ${NEEDED[name] ?? "the packages fastapi, uvicorn, django and flask"}`, () => {});
     return;
   }
   const { section = name, version } = recipe;
