@@ -78,7 +78,7 @@ test("PostgreSQL fails over to its standby: lookups continue, and no key, overri
 });
 
 async function open(url: string): Promise<Store> {
-  const store = await openStore(url);
+  const store = await openStore(url, { timeoutMs: 60_000 });
   cleanUps.push(() => store.close());
   return store;
 }

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { HOW_TO_INSTALL, hasPeer, PEERS, peerPath } from "../../harness/peers.ts";
 import { withPrograms } from "../../harness/programs.ts";
 import { made, projectFiles } from "../../harness/project-files.ts";
 import { tried } from "../../harness/recorded-rows.ts";
@@ -238,6 +239,29 @@ describe("proxies that ask /v1/forward-auth about their visitors", () => {
     tried(import.meta.path, "HAProxy", ["haproxy", "-v"], "`/v1/forward-auth`, as in proxies.md");
   });
 
+  const needed = hasPeer("@kubernetes-models/traefik") ? "" : `: needs ${HOW_TO_INSTALL}`;
+  test.if(needed === "")(`Traefik's schema describes the middleware${needed}`, async () => {
+    const [, code = ""] =
+      /## Traefik\n\n```yaml\n([\s\S]*?)```/.exec(readFileSync(join(ROOT, page), "utf8")) ?? [];
+    const { forwardAuth } = (Bun.YAML.parse(code) as TraefikConfig).http.middlewares.inkling;
+    const { Middleware } = await import(
+      join(PEERS, "@kubernetes-models/traefik/traefik.io/v1alpha1/Middleware.js")
+    );
+    const validate = (over: object) =>
+      new Middleware({
+        metadata: { name: "inkling" },
+        spec: { forwardAuth: { ...forwardAuth, ...over } },
+      }).validate();
+    validate({});
+    expect(() => validate({ authResponseHeaders: "Inkling-Flags" })).toThrow("must be array");
+    tried(
+      import.meta.path,
+      "Traefik's schema",
+      peerPath("@kubernetes-models/traefik"),
+      "the middleware, as in proxies.md; Traefik itself was not run",
+    );
+  });
+
   test("Traefik and Envoy: what they send, as their definitions have it, is judged", async () => {
     const { server, origin, keys } = await startSmallServer({
       trustedProxies: ["127.0.0.1/32"],
@@ -246,7 +270,7 @@ describe("proxies that ask /v1/forward-auth about their visitors", () => {
       "yaml",
       projectFiles().filter(({ path }) => path === page),
     ).map(({ code }) => Bun.YAML.parse(code)) as [
-      { http: { middlewares: { inkling: { forwardAuth: { address: string } } } } },
+      TraefikConfig,
       [{ typed_config: { http_service: EnvoyService } }],
     ];
     const { pathname, search, password } = new URL(traefik.http.middlewares.inkling.forwardAuth.address);
@@ -268,6 +292,12 @@ describe("proxies that ask /v1/forward-auth about their visitors", () => {
     expect(statuses).toEqual([200, 403, 403, 200, 403, 403]);
   });
 });
+
+interface TraefikConfig {
+  readonly http: {
+    readonly middlewares: { readonly inkling: { readonly forwardAuth: { readonly address: string } } };
+  };
+}
 
 interface EnvoyService {
   readonly path_override: string;
