@@ -52,6 +52,7 @@ import { FolderObjects } from "../../../packages/data/src/channel/folder-objects
 import { HttpObjects, STALL_MS } from "../../../packages/data/src/channel/http-objects.ts";
 import { readText } from "../../../packages/data/src/channel/object-store.ts";
 import { type ReleaseEvent, Releases } from "../../../packages/server/src/releases/releases.ts";
+import { HOW_TO_INSTALL, hasPeer, PEERS, peerPath } from "../../harness/peers.ts";
 import { freePort } from "../../harness/ports.ts";
 import { tried } from "../../harness/recorded-rows.ts";
 import { smallRelease } from "../../harness/release.ts";
@@ -184,7 +185,9 @@ const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
     return { base: "s3://inkling/releases of & team", env: server.env };
   },
   "a bucket of s3rver": startS3rver,
+  ...(hasPeer("fauxqs") ? { "a bucket of fauxqs": startFauxqs } : {}),
 };
+if (!hasPeer("fauxqs")) test.skip(`a bucket of fauxqs: needs ${HOW_TO_INSTALL}`, () => {});
 
 const stops: (() => void)[] = [];
 afterAll(() => {
@@ -231,26 +234,40 @@ prototype.putObject = async function (object) {
 
 async function startS3rver(): Promise<Place> {
   const port = freePort();
-  const started: ChildProcess = spawn(
-    "node",
-    [
-      ...["--import", `data:text/javascript,${encodeURIComponent(WAIT_FOR_FILE)}`],
-      "node_modules/s3rver/bin/s3rver.js",
-      ...["--directory", folder(), "--address", "127.0.0.1", "--port", String(port), "--silent"],
-      "--configure-bucket",
-      "inkling",
-    ],
-    { cwd: join(import.meta.dir, "../../.."), stdio: "ignore" },
-  );
+  return startBucket(port, [
+    ...["--import", `data:text/javascript,${encodeURIComponent(WAIT_FOR_FILE)}`],
+    "node_modules/s3rver/bin/s3rver.js",
+    ...["--directory", folder(), "--address", "127.0.0.1", "--port", String(port), "--silent"],
+    "--configure-bucket",
+    "inkling",
+  ]);
+}
+
+/** fauxqs checks no signatures, and ignores the conditions of writes. */
+async function startFauxqs(): Promise<Place> {
+  const port = freePort();
+  const code = `import { startFauxqs } from ${JSON.stringify(join(PEERS, "fauxqs/dist/app.js"))};
+    const server = await startFauxqs({ port: ${port}, host: "127.0.0.1", logger: false });
+    server.createBucket("inkling");`;
+  return startBucket(port, ["--input-type=module", "-e", code]);
+}
+
+/** Starts a store with Node, and waits until it has the bucket. */
+async function startBucket(port: number, command: readonly string[]): Promise<Place> {
+  const started: ChildProcess = spawn("node", command, {
+    cwd: join(import.meta.dir, "../../.."),
+    stdio: "ignore",
+  });
   stops.push(() => started.kill("SIGKILL"));
   const endpoint = `http://127.0.0.1:${port}`;
+  const env = { AWS_ACCESS_KEY_ID: "S3RVER", AWS_SECRET_ACCESS_KEY: "S3RVER", AWS_ENDPOINT_URL: endpoint };
+  const store = openStore("s3://inkling/data", env)!;
   await until(() =>
-    fetch(endpoint).then(
+    store.list("releases/", signal).then(
       () => true,
       () => false,
     ),
   );
-  const env = { AWS_ACCESS_KEY_ID: "S3RVER", AWS_SECRET_ACCESS_KEY: "S3RVER", AWS_ENDPOINT_URL: endpoint };
   return { base: "s3://inkling/data", env };
 }
 
@@ -282,8 +299,9 @@ describe.each(Object.keys(PLACES))("%s", (kind) => {
     await server.follow();
     expect(server.release).toBe(second.release.name);
     expect(group.problems).toEqual([]);
-    if (kind === "a bucket of s3rver")
-      tried(import.meta.path, "s3rver", "s3rver", "a channel in a bucket: publish, follow, roll back");
+    const what = "a channel in a bucket: publish, follow, roll back";
+    if (kind === "a bucket of s3rver") tried(import.meta.path, "s3rver", "s3rver", what);
+    if (kind === "a bucket of fauxqs") tried(import.meta.path, "fauxqs", peerPath("fauxqs"), what);
   });
 
   test("keeps five releases, and removes the files of others", async () => {
