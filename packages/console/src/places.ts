@@ -1,9 +1,11 @@
 // places.ts: finds the page of a thing by its id.
 
-/** The group is what the page's address needs. */
+/** The group is what the page's address needs: nothing of a token, because the browser's history keeps the address. */
 const PLACES: readonly (readonly [id: RegExp, page: string])[] = [
   [/^(asm_\w{16})$/, "decisions/"],
   [/^(key_\w{16})$/, "keys/"],
+  [/^ink_(?:live|test)_()/, "keys"],
+  [/^ink_admin_()/, "tokens"],
   [/^(ovr_\w{16})$/, "overrides/"],
   [/^(whk_\w{16})$/, "webhooks/"],
   [/^ruleset ([1-9]\d*)$/i, "rules/"],
