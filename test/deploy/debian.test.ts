@@ -81,7 +81,7 @@ describe("the packages", () => {
     expect(enabled).toHaveLength(3);
     const [command] = value("ExecStart").split(" ");
     const script = join("/usr/bin", command!);
-    const executable = /^exec (\S+) /m.exec(text(script))?.[1] ?? "";
+    const executable = /^program=(\S+)$/m.exec(text(script))?.[1] ?? "";
     expect([mode(executable), text(executable)]).toEqual(["755", expect.stringContaining("ELF")]);
     const [variable, settings = ""] = value("Environment").split("=");
     expect(variable).toBe("INKLING_CONFIG");

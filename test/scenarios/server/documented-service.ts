@@ -58,7 +58,7 @@ function layOver(folder: string): void {
 
 function verify(units: Readonly<Record<string, string>>): Verified {
   mountInstallation();
-  symlinkSync("/opt/inkling/node_modules/.bin/inkling", LINK);
+  symlinkSync("/opt/inkling/deploy/debian/inkling", LINK);
   const folder = temporaryFolder();
   const problemsOf = (names: readonly string[]) => {
     const paths = names.map((name) => join(folder, name));
