@@ -5,6 +5,7 @@
 import {
   closeSync,
   fsyncSync,
+  linkSync,
   lstatSync,
   openSync,
   readdirSync,
@@ -121,6 +122,21 @@ export class AtomicFile {
       renameSync(this.temporary, this.path);
       syncFolder(dirname(this.path)); // a rename survives a power cut only once its folder is flushed
     });
+  }
+
+  /** Does the same as {@link commit}, but keeps a file that already has the name. */
+  commitUnlessThere(): void {
+    try {
+      this.naming(() => {
+        this.flush();
+        linkSync(this.temporary, this.path);
+        syncFolder(dirname(this.path));
+      });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    } finally {
+      this.discard();
+    }
   }
 
   /** Flushes the file to the disk, so that a full disk causes an error here and not in {@link commit}. */

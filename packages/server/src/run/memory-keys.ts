@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ServerSettings } from "@inkling/contract";
-import { DATA_FOLDER, messageOf, replaceFile } from "@inkling/data";
+import { AtomicFile, DATA_FOLDER, messageOf } from "@inkling/data";
 import { StartError } from "../http/start-error.ts";
 
 const MAX_KEYS = 2;
@@ -38,8 +38,7 @@ export function readMemoryKeys({
 
 function textOf(path: string): string {
   try {
-    if (!existsSync(path))
-      replaceFile(path, [`${randomBytes(KEY_BYTES).toString("hex")}\n`], { mode: 0o600 });
+    if (!existsSync(path)) createKey(path);
     return readFileSync(path, "utf8");
   } catch (error) {
     throw new StartError(
@@ -48,5 +47,16 @@ function textOf(path: string): string {
       "let the server write to the data folder, or set INKLING_MEMORY_KEY",
       error,
     );
+  }
+}
+
+/** Two servers that start at the same time on a new data folder must use the same key. */
+function createKey(path: string): void {
+  const file = new AtomicFile(path, 0o600);
+  try {
+    file.write(`${randomBytes(KEY_BYTES).toString("hex")}\n`);
+    file.commitUnlessThere();
+  } finally {
+    file.discard();
   }
 }
