@@ -1196,6 +1196,7 @@ for (const backend of BACKENDS) {
               ...entry,
               sequence: from + i + 1,
               subject: `${from + i}`,
+              ...(from + i === 8 && { became: '{"name":"Office_1"}' }),
             })),
           )}`;
         await sql.close();
@@ -1207,6 +1208,9 @@ for (const backend of BACKENDS) {
         };
         expect(await found("7", 1)).toEqual([[8], undefined]);
         expect(await found("nothing", 1)).toEqual([[], undefined]);
+        expect(await found("Office_1", 1)).toEqual([[9], undefined]);
+        for (const other of ["office_1", "OfficeX1", "Office"])
+          expect(await found(other, 1)).toEqual([[], undefined]);
         clearInterval(timer);
         expect(turns).toBeGreaterThanOrEqual(4);
         const { items, next } = await overrides.audit({ limit: 700 }, { author: "ada" });

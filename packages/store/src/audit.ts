@@ -124,8 +124,9 @@ const PAGE_MS = 2_000;
 /** Returns the condition that an entry's id, or a field of its object, is one of these texts. */
 function isAbout(sql: SQL, subjects: readonly string[]) {
   const conditions = subjects.map((subject) => {
-    const field = `%":${JSON.stringify(subject).replaceAll(/[!%_]/g, "!$&")}%`;
-    return sql`subject = ${subject} OR was LIKE ${field} ESCAPE '!' OR became LIKE ${field} ESCAPE '!'`;
+    // Not LIKE, which ignores the case of ASCII letters in SQLite, but not in PostgreSQL.
+    const field = `":${JSON.stringify(subject)}`;
+    return sql`subject = ${subject} OR REPLACE(was, ${field}, '') <> was OR REPLACE(became, ${field}, '') <> became`;
   });
   return sql`(${conditions.reduce((any, one) => sql`${any} OR ${one}`)})`;
 }
