@@ -3,6 +3,7 @@
 // Source: docs/decisions.md of the server.
 
 import type { Answer } from "./answers.ts";
+import { InklingError } from "./errors.ts";
 import {
   type Action,
   type Decision,
@@ -12,7 +13,7 @@ import {
   type WithFacts,
 } from "./generated.ts";
 import { wrong } from "./options.ts";
-import type { ApiRequest } from "./transport.ts";
+import { type ApiRequest, pathSegment } from "./transport.ts";
 
 /** Options of one decision. */
 export interface AssessOptions {
@@ -44,6 +45,9 @@ export type DecisionResult<O extends AssessOptions = Record<never, never>> = Dec
 const PATH = "/v1/assess";
 const JSON_TYPE = "application/json";
 
+/** As the server accepts it. Other text may not be sendable as a header, which would look like a broken connection. */
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
+
 const ASSESS_OPTIONS: Readonly<Record<keyof AssessOptions, "boolean" | "string" | "number" | "object">> = {
   evidence: "boolean",
   facts: "boolean",
@@ -58,6 +62,7 @@ const ACTIONS: Readonly<Record<Action, true>> = { allow: true, challenge: true, 
 /**
  * @throws TypeError for a value that does not describe a visitor, or for an unknown option, which plain JavaScript
  *   would ignore
+ * @throws InklingError IDEMPOTENCY_KEY_INVALID, because the key may come from a visitor
  */
 export function checkVisitor(input: DecisionInput, options: AssessOptions = {}): void {
   if (typeof input !== "object" || input === null)
@@ -71,6 +76,12 @@ export function checkVisitor(input: DecisionInput, options: AssessOptions = {}):
       );
     if (value !== undefined && typeof value !== type) throw wrong(name, `must be of the type ${type}`);
   }
+  const { idempotencyKey } = options;
+  if (idempotencyKey !== undefined && !IDEMPOTENCY_KEY.test(idempotencyKey))
+    throw new InklingError(
+      "IDEMPOTENCY_KEY_INVALID",
+      "An idempotency key must have 1 to 200 printable ASCII characters without spaces",
+    );
 }
 
 /** @throws TypeError */
@@ -91,7 +102,7 @@ export function outcomeRequest(id: string, outcome: DecisionOutcome): ApiRequest
   if (typeof id !== "string" || /^\.{0,2}$/.test(id)) throw wrong("the id", "must be the `id` of a decision");
   if (!OUTCOMES.includes(outcome)) throw wrong("the outcome", `must be one of ${OUTCOMES.join(", ")}`);
   return {
-    path: `${PATH}/${encodeURIComponent(id)}/outcome`,
+    path: `${PATH}/${pathSegment(id)}/outcome`,
     body: JSON.stringify({ outcome }),
     contentType: JSON_TYPE,
     accept: JSON_TYPE,

@@ -123,6 +123,16 @@ describe("a request", () => {
     });
   }
 
+  test("is sent even if it is not well-formed Unicode", async () => {
+    const { server, client } = await pair([problem(400, "IP_ADDRESS_INVALID"), json({})]);
+    assert.equal((await failure(client.reputation("\ud800"))).code, "IP_ADDRESS_INVALID");
+    await client.outcome("asm_\udc00", "fraud");
+    assert.deepEqual(
+      server.requests.map(({ path }) => path),
+      ["/v1/ip-intel/reputation/%EF%BF%BD", "/v1/assess/asm_%EF%BF%BD/outcome"],
+    );
+  });
+
   test("goes below a path of the URL", async () => {
     const { server } = await pair([json(CLEAN)]);
     const client = new Inkling({ url: `${server.url}/inkling/`, key: KEY });
@@ -141,6 +151,17 @@ describe("a decision", () => {
       server.requests.map(({ headers }) => headers["idempotency-key"]),
       ["form-81", "form-81"],
     );
+  });
+
+  test("with an idempotency key that cannot be sent is refused, and is no outage", async () => {
+    const { server, client } = await pair([json(DECISION)], { onUnavailable: "allow" });
+    for (const idempotencyKey of ["", "two words", "line\nbreak", "jos\u00e9", "\u4e2d", "x".repeat(201)])
+      assert.equal(
+        (await failure(client.assess(visitor, { idempotencyKey }))).code,
+        "IDEMPOTENCY_KEY_INVALID",
+      );
+    assert.deepEqual(server.requests, []);
+    assert.deepEqual(await client.assess(visitor, { idempotencyKey: "!~" }), DECISION);
   });
 
   for (const [name, step, verdict] of [

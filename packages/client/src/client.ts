@@ -28,7 +28,7 @@ import {
   readRequire,
   wrong,
 } from "./options.ts";
-import { type Effects, type SendLimits, sleep, Transport } from "./transport.ts";
+import { type Effects, pathSegment, type SendLimits, sleep, Transport } from "./transport.ts";
 import { type IfUnavailable, type OnUnavailable, settle } from "./unavailable.ts";
 
 /** Path of each lookup. */
@@ -176,7 +176,7 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
       throw new InklingError("IP_ADDRESS_INVALID", `Not an IP address: the value is "${ip}"`);
     const required = this.#required(lookup, options);
     const limits = this.#limits(options);
-    const path = `${PATHS[lookup]}/${encodeURIComponent(ip)}${queryOf(options)}`;
+    const path = `${PATHS[lookup]}/${pathSegment(ip)}${queryOf(options)}`;
     const stored = this.#cache.find(path, this.#transport.effects.now());
     if (stored?.isFresh && isComplete(required, stored.data))
       return withData(JSON.parse(stored.text), stored.data);

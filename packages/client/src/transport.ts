@@ -236,6 +236,11 @@ function unreadable(response: Response, message: string, details: ErrorDetails):
   return new InklingError("ANSWER_UNREADABLE", `${message}: ${type}`, details);
 }
 
+/** Encodes a value for a path. Half of a surrogate pair, which would throw URIError, becomes U+FFFD. */
+export function pathSegment(value: string): string {
+  return encodeURIComponent(value.replace(/\p{Cs}/gu, "\ufffd"));
+}
+
 /** Returns undefined if the text is not JSON. Drops the parser's message, because it quotes the text. */
 export function parseJson(text: string): unknown {
   try {

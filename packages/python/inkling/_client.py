@@ -43,6 +43,8 @@ _PATHS = {
     "email": "/v1/user-intel/email",
 }
 _ASSESS = "/v1/assess"
+# As the server accepts it. Other text may not be sendable as a header.
+_IDEMPOTENCY_KEY = re.compile("[\\x21-\\x7e]{1,200}")
 _KEY = re.compile(r"ink_(?:live|test)_[0-9A-Za-z]+_[0-9A-Za-z]+")
 
 
@@ -220,6 +222,12 @@ class Inkling(Generic[_U]):
         `with_evidence` adds the lookups' answers under `ip` and `email`. `with_facts` adds the facts that rules read.
         If the server stores decisions, it returns the same decision for the same `idempotency_key` for 24 hours.
         """
+        if idempotency_key is not None and not _IDEMPOTENCY_KEY.fullmatch(_text("idempotency_key", idempotency_key)):
+            # An InklingError, because the key may come from a visitor.
+            raise InklingError(
+                "IDEMPOTENCY_KEY_INVALID",
+                "An idempotency key must have 1 to 200 printable ASCII characters without spaces",
+            )
         visitor: Dict[str, Any] = {"event": _text("event", event), "ip": ip, "email": email, "user_agent": user_agent, "ref": ref}
         visitor.update(account=account, expected_country=expected_country, previous=previous, facts=facts)
         body = json.dumps({name: value for name, value in visitor.items() if value is not None}).encode()

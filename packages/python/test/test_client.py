@@ -566,6 +566,13 @@ class Decisions(Case):
         self.assertEqual((found.action, found.reasons[0].code, found.shadow[0].action), ("challenge", "tor_exit", "deny"))
         self.assertEqual((found.facts, found.ip, found.json), (None, None, DECISION))
 
+    def test_an_idempotency_key_that_cannot_be_sent_is_no_outage(self):
+        server, client = self.serve(answer(200, DECISION), on_unavailable="allow")
+        for key in ("", "two words", "line\nbreak", "jos\u00e9", "\u4e2d", "x" * 201):
+            self.fails("IDEMPOTENCY_KEY_INVALID", client.assess, "login", ip="203.0.113.9", idempotency_key=key)
+        self.assertEqual(server.seen, [])
+        self.assertEqual(client.assess("login", ip="203.0.113.9", idempotency_key="!~").json, DECISION)
+
     def test_more_can_be_included(self):
         evidence = {"ip": {"reputation": CLEAN}, "email": {"valid": True, "disposable": False, "providers": []}}
         server, client = self.serve(answer(200, {**DECISION, **evidence, "facts": {"ip.kind": "isp"}}))
