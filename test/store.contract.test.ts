@@ -720,8 +720,8 @@ for (const backend of BACKENDS) {
           await (await open()).decisions.add([decision(1)]);
           const sql = new SQL(address);
           for (const fact of HISTORY_FACTS) {
-            const query = recallQuery(sql, { ...QUESTION, facts: [fact] });
-            const plan: { detail: string }[] = await sql`EXPLAIN QUERY PLAN ${query}`;
+            const { text, values } = recallQuery({ ...QUESTION, facts: [fact] });
+            const plan: { detail: string }[] = await sql.unsafe(`EXPLAIN QUERY PLAN ${text}`, [...values]);
             const details = plan.map(({ detail }) => detail).join("; ");
             expect(details).toMatch(
               /USING (COVERING )?INDEX inkling_decisions_(mailbox|domain|network|account|address)_?\w* /,

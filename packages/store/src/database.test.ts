@@ -1,5 +1,15 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, chownSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join, resolve } from "node:path";
 import { lockSqlite } from "../../../test/harness/sqlite-lock.ts";
 import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
@@ -188,6 +198,33 @@ describe("an SQLite file", () => {
     await kept;
     expect([...(await database.run((sql) => sql`SELECT a FROM t`))]).toEqual([{ a: 2 }]);
     await database.close();
+  });
+
+  test("query does not wait for a transaction, sees what was committed, and follows a file that is replaced", async () => {
+    const file = join(folder, "reader.db");
+    const database = new Database(file);
+    await database.run((sql) => sql`CREATE TABLE t (a TEXT)`);
+    const count = () =>
+      database.query<{ n: number }>("SELECT COUNT(*) AS n FROM t WHERE a = CAST($1 AS TEXT)", ["x"]);
+    const { promise: counted, resolve } = Promise.withResolvers<void>();
+    const written = database.transaction(async (tx) => {
+      await tx`INSERT INTO t VALUES ('x')`;
+      await counted;
+    });
+    expect(await count()).toEqual([{ n: 0 }]);
+    resolve();
+    await written;
+    expect(await count()).toEqual([{ n: 1 }]);
+
+    const other = new Database(join(folder, "other-reader.db"));
+    await other.run((sql) => sql`CREATE TABLE t (a TEXT)`);
+    await other.close();
+    renameSync(join(folder, "other-reader.db"), file);
+    expect((await failure(count())).code).toBe("UNREACHABLE");
+    for (const suffix of ["-wal", "-shm"]) rmSync(file + suffix, { force: true });
+    expect(await count()).toEqual([{ n: 0 }]);
+    await database.close();
+    expect(existsSync(`${file}-wal`)).toBe(false);
   });
 
   test("is synced fully for keys only", async () => {

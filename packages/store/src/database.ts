@@ -3,8 +3,8 @@
 // They never hang.
 //
 // This file hides these differences:
-// - SQLite has one connection, and a query sent while a transaction awaits would become part of that transaction. Units
-//   of work therefore run one after another.
+// - SQLite has one connection for units of work, and a query sent while a transaction awaits would become part of that
+//   transaction. Units of work therefore run one after another.
 // - SQLite waits for locks inside the call, which would block every request of this process. This file turns that off
 //   and waits asynchronously instead.
 // - SQLite keeps writing to a file that was deleted or replaced, and those writes are lost. Before each unit of work,
@@ -15,6 +15,7 @@
 // A host holds at most four connections to PostgreSQL: CONNECTIONS below, and one that listens for changes
 // (notices.ts).
 
+import { Database as SqliteFile } from "bun:sqlite";
 import { closeSync, openSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { giveToFolderOwner, makeFolder, within } from "@inkling/data";
@@ -25,8 +26,9 @@ import { StoreError, storeErrorFrom } from "./error.ts";
 export const TIMEOUT_MS = 5_000;
 const LOCK_RETRY_MS = 10;
 /**
- * Connections to PostgreSQL for each kind of work. Keys, limits and the operator's changes have their own connection,
- * so that a revocation never waits for decisions, usage or deliveries. SQLite has one connection for everything.
+ * Connections to PostgreSQL for each kind of work. Keys, limits and the operator's changes have their own connection, so
+ * that a revocation never waits for decisions, usage or deliveries. SQLite has one connection for everything that may
+ * write.
  */
 const CONNECTIONS = { control: 1, records: 2 } as const;
 export type Work = keyof typeof CONNECTIONS;
@@ -147,6 +149,8 @@ export class Database {
   private readonly timeoutMs: number;
   private readonly max: number;
   private client: Promise<SQL> | undefined;
+  /** The connection of {@link query} to an SQLite file. */
+  private reader: SqliteFile | undefined;
   private queue: Promise<unknown> = Promise.resolve();
   private isClosed = false;
   /** Device and inode of the open file. */
@@ -210,6 +214,20 @@ export class Database {
     }, timeoutMs);
   }
 
+  /**
+   * Runs a query that decisions wait for. With SQLite, it has its own connection, which prepares each text once and does
+   * not wait for other work. Bun.SQL prepares every query again: 226 µs of CPU time instead of 17 for two facts.
+   * @param text few different texts, with the parameters $1, $2, …
+   */
+  query<T>(text: string, values: readonly (string | number)[]): Promise<T[]> {
+    const { file } = this.address;
+    if (file === undefined) return this.unit((sql) => sql.unsafe(text, [...values]));
+    return this.attempt(async () => {
+      this.reader ??= new SqliteFile(file, { readwrite: true });
+      return this.reader.query<T, (string | number)[]>(text).all(...values);
+    }, this.timeoutMs);
+  }
+
   /** Runs queries that all read the same state, without blocking any writer. They may run twice. */
   snapshot<T>(work: (tx: TransactionSQL) => Promise<T>): Promise<T> {
     const how = this.dialect === "postgres" ? "ISOLATION LEVEL REPEATABLE READ READ ONLY" : "DEFERRED";
@@ -235,6 +253,8 @@ export class Database {
   async close(): Promise<void> {
     this.isClosed = true;
     await this.queue.catch(() => {});
+    this.reader?.close();
+    this.reader = undefined;
     const client = this.client;
     this.client = undefined;
     if (client === undefined) return;
@@ -325,6 +345,8 @@ export class Database {
   }
 
   private discard(): void {
+    this.reader?.close();
+    this.reader = undefined;
     const client = this.client;
     this.client = undefined;
     client?.then((sql) => sql.close({ timeout: 0 })).catch(() => {}); // the error is no longer relevant to any caller

@@ -294,8 +294,8 @@ export class DecisionStore {
 
   /** Reads what earlier decisions say about a visitor, in one statement. */
   async recall(question: MemoryQuestion): Promise<Memories> {
-    const found: Found[] = await this.tables.read((sql) => recallQuery(sql, question));
-    return memoriesOf(question, found);
+    const { text, values } = recallQuery(question);
+    return memoriesOf(question, await this.tables.query<Found>(text, values));
   }
 
   async find(id: string): Promise<StoredRow | undefined> {

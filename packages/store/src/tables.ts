@@ -41,6 +41,12 @@ export class Tables {
     return this.database.run(work);
   }
 
+  /** Runs a query that decisions wait for. */
+  async query<T>(text: string, values: readonly (string | number)[]): Promise<T[]> {
+    await this.ready();
+    return this.database.query(text, values);
+  }
+
   /** Runs queries that all read the same state. */
   async snapshot<T>(work: (tx: TransactionSQL) => Promise<T>): Promise<T> {
     await this.ready();

@@ -7,7 +7,6 @@
 
 import type { HistoryFact } from "@inkling/contract";
 import type { Memories, Memory, Trace } from "@inkling/engine/assess";
-import type { SQL } from "bun";
 import { DAY_MS } from "../keys/day.ts";
 import type { EpochMs } from "../keys/key.ts";
 
@@ -92,7 +91,10 @@ const texts = new Map<string, string>();
 const MAX_TEXTS = 100;
 
 /** @param question with at least one fact whose trace is known */
-export function recallQuery(sql: SQL, { facts, traces, now }: MemoryQuestion): SQL.Query<Found[]> {
+export function recallQuery({ facts, traces, now }: MemoryQuestion): {
+  readonly text: string;
+  readonly values: readonly (string | number)[];
+} {
   const values: (string | number)[] = [];
   let asked = "";
   for (const fact of facts) {
@@ -107,7 +109,7 @@ export function recallQuery(sql: SQL, { facts, traces, now }: MemoryQuestion): S
     text = statement(facts, traces);
     texts.set(asked, text);
   }
-  return sql.unsafe(text, values); // a statement made of 20 nested templates took twice as long
+  return { text, values };
 }
 
 function statement(facts: readonly HistoryFact[], traces: VisitorTraces): string {
@@ -125,9 +127,10 @@ function select(fact: HistoryFact, hash: number, since: number): string {
     named === undefined
       ? "NULL"
       : `MAX(CAST(created_at AS TEXT) || ' ' || id || ' ' || CAST(${named} AS TEXT))`;
+  // Without the cast, a prepared statement takes 20 µs instead of 1, as if SQLite prepared it again for each hash.
   return `SELECT '${fact}' AS fact, COUNT(${counted}) AS value, ${newest} AS newest FROM (
     SELECT id, created_at, event, outcome_at, network_hash, account_hash FROM inkling_decisions
-    WHERE ${column} = $${hash} AND ${where} AND created_at > $${since}
+    WHERE ${column} = CAST($${hash} AS TEXT) AND ${where} AND created_at > $${since}
     ORDER BY created_at DESC LIMIT ${limit}) newest_rows`;
 }
 
