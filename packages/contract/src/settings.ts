@@ -295,7 +295,7 @@ export const SETTINGS = {
     type: { min: 1, max: 10_000_000 },
     default: 10_000,
     help: "megabytes of stored decisions above which the oldest are deleted",
-    docs: "Megabytes that stored decisions may take, about 1.4 KB each. Above it, the server deletes the oldest decisions and logs `decisions-over-limit`.",
+    docs: "Megabytes that stored decisions may take, about 1.3 KB each. Above it, the server deletes the oldest decisions and logs `decisions-over-limit`.",
     readBy: ["primary"],
   },
   memoryKey: {

@@ -188,7 +188,10 @@ async function copyTable(
 function* pagesOf(file: SqliteFile, table: string): Generator<object[]> {
   let page: object[] = [];
   try {
-    for (const row of file.query<object, []>(`SELECT * FROM ${table}`).iterate()) {
+    // without generated columns, which cannot be inserted
+    const columns = file.query<{ name: string }, []>(`PRAGMA table_info(${table})`).all();
+    const names = columns.map(({ name }) => name).join(", ");
+    for (const row of file.query<object, []>(`SELECT ${names} FROM ${table}`).iterate()) {
       page.push(row);
       if (page.length < ROWS_AT_ONCE) continue;
       yield page;

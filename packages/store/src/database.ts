@@ -26,9 +26,9 @@ import { StoreError, storeErrorFrom } from "./error.ts";
 export const TIMEOUT_MS = 5_000;
 const LOCK_RETRY_MS = 10;
 /**
- * Connections to PostgreSQL for each kind of work. Keys, limits and the operator's changes have their own connection, so
- * that a revocation never waits for decisions, usage or deliveries. SQLite has one connection for everything that may
- * write.
+ * Connections to PostgreSQL for each kind of work. Keys, limits and the operator's changes have their own connection,
+ * so that a revocation never waits for decisions, usage or deliveries. SQLite has one connection for everything that
+ * may write.
  */
 const CONNECTIONS = { control: 1, records: 2 } as const;
 export type Work = keyof typeof CONNECTIONS;

@@ -406,6 +406,23 @@ export const MIGRATIONS: readonly Migration[] = [
       },
     ],
   },
+  {
+    id: 26,
+    name: "one index for lists of decisions",
+    // Each decision of a visitor from another network changed another page of the index by network, and each commit wrote
+    // all of these pages. New rows are at the end of this index. A list reads it backwards, without the rows.
+    statements: [
+      {
+        sqlite: `ALTER TABLE inkling_decisions ADD COLUMN network TEXT GENERATED ALWAYS AS (${networkFact("sqlite")}) VIRTUAL`,
+        postgres: `ALTER TABLE inkling_decisions ADD COLUMN network TEXT GENERATED ALWAYS AS (${networkFact("postgres")}) STORED`,
+      },
+      "DROP INDEX inkling_decisions_network",
+      "DROP INDEX inkling_decisions_action",
+      "DROP INDEX inkling_decisions_event",
+      "DROP INDEX inkling_decisions_created",
+      "CREATE INDEX inkling_decisions_listed ON inkling_decisions (created_at, id, action, event, outcome, network)",
+    ],
+  },
 ];
 
 /** Counts the decisions that are stored already. */
@@ -417,11 +434,10 @@ function countsOf(kind: string, name: string, from = "inkling_decisions"): strin
 }
 
 /**
- * Returns the expression for the network in a decision's facts. The index and the query must use the same one. A cast
- * to JSON would make PostgreSQL refuse facts with \u0000; in JSON, the quotation marks of this pattern occur only in
- * names.
+ * Returns the expression for the network in a decision's facts. A cast to JSON would make PostgreSQL refuse facts with
+ * \u0000; in JSON, the quotation marks of this pattern occur only in names.
  */
-export function networkFact(dialect: Database["dialect"]): string {
+function networkFact(dialect: Database["dialect"]): string {
   return dialect === "sqlite"
     ? `json_extract(facts, '$."ip.network"')`
     : `substring(facts from '"ip.network":"([^"]*)"')`;

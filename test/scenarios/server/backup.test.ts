@@ -318,12 +318,12 @@ describe("a backup", () => {
     const { folder } = unpacked(archive);
     const file = join(folder, "inkling.db");
     const database = new Database(file);
-    // What the last migration made.
-    database.run("DROP TABLE inkling_decision_counts");
-    database.run("DROP INDEX inkling_decisions_review");
-    for (const column of ["unweighted", "outcome_note"])
-      database.run(`ALTER TABLE inkling_decisions DROP COLUMN ${column}`);
-    database.run("DELETE FROM inkling_migrations WHERE id >= 25");
+    // Undoes the last migration.
+    database.run("DROP INDEX inkling_decisions_listed");
+    database.run("ALTER TABLE inkling_decisions DROP COLUMN network");
+    for (const name of ["network", "action", "event", "created"])
+      database.run(`CREATE INDEX inkling_decisions_${name} ON inkling_decisions (created_at)`);
+    database.run("DELETE FROM inkling_migrations WHERE id >= 26");
     database.close();
     const older = join(folder, "older.backup");
     writeFileSync(older, archiveOf([{ name: "inkling.db", bytes: readFileSync(file) }], {}, archive));
