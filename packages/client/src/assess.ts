@@ -21,7 +21,10 @@ export interface AssessOptions {
   readonly evidence?: boolean;
   /** Adds the facts that rules read. */
   readonly facts?: boolean;
-  /** If the server stores decisions, it returns the same decision for a repeated key for 24 hours. */
+  /**
+   * If the server stores decisions, it returns the same decision for a repeated key for 24 hours. Without a key, a retry
+   * of this client may decide and store a second time.
+   */
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
   /** Time limit in milliseconds, which replaces the client's limit. */

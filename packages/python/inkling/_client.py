@@ -220,7 +220,8 @@ class Inkling(Generic[_U]):
         """Returns a decision about a visitor, with its reasons. Pass the visitor's address, an email address or both.
 
         `with_evidence` adds the lookups' answers under `ip` and `email`. `with_facts` adds the facts that rules read.
-        If the server stores decisions, it returns the same decision for the same `idempotency_key` for 24 hours.
+        If the server stores decisions, it returns the same decision for the same `idempotency_key` for 24 hours. Without
+        a key, a retry of this client may decide and store a second time.
         """
         if idempotency_key is not None and not _IDEMPOTENCY_KEY.fullmatch(_text("idempotency_key", idempotency_key)):
             # An InklingError, because the key may come from a visitor.

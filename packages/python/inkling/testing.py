@@ -9,14 +9,14 @@ from __future__ import annotations
 import io
 import json
 from email.message import Message
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Callable, Dict, Generic, List, Literal, Mapping, NoReturn, Optional, Tuple, TypeVar, Union, cast, overload
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from ._client import _ASSESS, _PATHS, _U, Inkling
 from ._data import Response
 from ._errors import InklingError, Unavailable
-from ._generated import ACTIONS, STATUSES
+from ._generated import ACTIONS, DATA_OF, STATUSES
 from ._transport import Request
 
 _T = TypeVar("_T")
@@ -85,6 +85,8 @@ class FakeServer:
             raise ValueError("inkling: lookup must be one of %s" % ", ".join(_PLAIN))
         if code is not None and code not in STATUSES:
             raise ValueError("inkling: %s is not a code that a server returns" % code)
+        if lookup == "email" and fields.get("disposable") is True:
+            fields.setdefault("providers", [value.rpartition("@")[2].lower()])
         self._own[lookup, _normal(value)] = code if code is not None else {**_PLAIN[lookup], **fields}
 
     def fail(self, code: str = "CONNECTION_FAILED") -> None:
@@ -114,23 +116,27 @@ class FakeServer:
         url = urlsplit(request.path)
         sent = (request.body or b"").decode()
         if url.path.startswith(_ASSESS + "/"):
-            if url.path.split("/")[3] != _PLAIN["assess"]["id"]:
+            own = [it["id"] for it in self._own.values() if isinstance(it, dict) and "id" in it]
+            if unquote(url.path.split("/")[3]) not in (_PLAIN["assess"]["id"], *own):
                 raise _error("DECISION_NOT_FOUND")
             return self._json({})
-        if url.path == _ASSESS:
-            return self._json(self._decide(json.loads(sent)))
-        lookup = next(name for name, path in _PATHS.items() if url.path.startswith(path))
         wanted = parse_qs(url.query)
+        if url.path == _ASSESS:
+            return self._json(self._decide(json.loads(sent), wanted))
+        lookup = next(name for name, path in _PATHS.items() if url.path.startswith(path))
         if request.media_type == _NDJSON:
             answers = [self._problem_or(lookup, json.loads(line), wanted) for line in sent.splitlines()]
-            return _Response("".join(json.dumps(it) + "\n" for it in answers), _NDJSON, self._missing)
+            return _Response("".join(json.dumps(it) + "\n" for it in answers), _NDJSON, self._lacking(lookup))
         if request.body is not None:
             values = json.loads(sent)["values"]
-            return self._json({"answers": [self._problem_or(lookup, value, wanted) for value in values]})
-        return self._json(self._find(lookup, unquote(url.path[len(_PATHS[lookup]) + 1 :]), wanted))
+            return self._json({"answers": [self._problem_or(lookup, value, wanted) for value in values]}, lookup)
+        return self._json(self._find(lookup, unquote(url.path[len(_PATHS[lookup]) + 1 :]), wanted), lookup)
 
-    def _json(self, value: Any) -> Response:
-        return _Response(json.dumps(value), "application/json", self._missing)
+    def _json(self, value: Any, lookup: Optional[str] = None) -> Response:
+        return _Response(json.dumps(value), "application/json", self._lacking(lookup) if lookup else ())
+
+    def _lacking(self, lookup: str) -> Tuple[str, ...]:
+        return tuple(name for name in self._missing if name in DATA_OF[lookup])
 
     def _problem_or(self, lookup: str, value: str, wanted: Mapping[str, List[str]]) -> Any:
         own = self._own.get((lookup, _normal(value)))
@@ -146,16 +152,16 @@ class FakeServer:
             raise _error(own)
         more: Dict[str, Any] = {
             "evidence": {"evidence": []},
-            "network": {"network": {"prefix": value, "kind": "unknown", "shared": False, "services": []}},
-            "subject": {"ip": value, "prefix": value},
+            "network": {"network": {"prefix": _prefix(value), "kind": "unknown", "shared": False, "services": []}},
+            "subject": {"ip": value, "prefix": _prefix(value)},
             "mx": {"checks": {"mx": "found"}},
         }
-        names = [name for texts in wanted.values() for text in texts for name in text.split(",")]
+        names = _names(wanted)
         added = {key: it for name in names for key, it in more.get(name, {}).items()}
         optional = {key for it in more.values() for key in it} - set(added)
         return {**added, **{key: it for key, it in own.items() if key not in optional}}
 
-    def _decide(self, visitor: Mapping[str, Any]) -> Dict[str, Any]:
+    def _decide(self, visitor: Mapping[str, Any], wanted: Mapping[str, List[str]]) -> Dict[str, Any]:
         sent = [visitor[name] for name in ("email", "ip") if name in visitor]
         if not sent:
             raise _error("BODY_INVALID")
@@ -166,7 +172,11 @@ class FakeServer:
         if not own:
             raise _not_set("assess")
         # If both have one, the stricter decision counts.
-        return max((dict(it) for it in own if isinstance(it, dict)), key=lambda it: ACTIONS.index(it["action"]))
+        found = max((it for it in own if isinstance(it, dict)), key=lambda it: ACTIONS.index(it["action"]))
+        names = _names(wanted)
+        part_of = {"facts": "facts", "ip": "evidence", "email": "evidence"}
+        plain = {name: it for name, it in found.items() if part_of.get(name) in (None, *names)}
+        return {"facts": {}, **plain} if "facts" in names else plain
 
 
 class FakeInkling(Inkling[_U], Generic[_U]):
@@ -201,8 +211,24 @@ def _error(code: str) -> InklingError:
     return InklingError(code, "The test has set this error", http_status=STATUSES.get(code))
 
 
-def _normal(value: str) -> str:
+def _names(wanted: Mapping[str, List[str]]) -> List[str]:
+    return [name for texts in wanted.values() for text in texts for name in text.split(",")]
+
+
+def _ip(value: str) -> Union[IPv4Address, IPv6Address, None]:
+    """IPv4 inside IPv6 (::ffff:192.0.2.1) is the IPv4 address, as for a server."""
     try:
-        return str(ip_address(value))
+        address = ip_address(value)
     except ValueError:
-        return value.lower()
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _normal(value: str) -> str:
+    address = _ip(value)
+    return value.lower() if address is None else str(address)
+
+
+def _prefix(value: str) -> str:
+    address = _ip(value)
+    return value if address is None else "%s/%d" % (value, address.max_prefixlen)

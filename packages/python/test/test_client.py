@@ -609,6 +609,20 @@ class Decisions(Case):
 
 
 class Fakes(Case):
+    def test_the_fake_answers_as_that_of_the_typescript_client(self):
+        fake = FakeInkling(require=("is_proxy",))
+        fake.server.answer("assess", "192.0.2.1", id="asm_1111111111111111", facts={"ip.kind": "isp"}, ip={})
+        found = fake.assess("sign_up", ip="::ffff:192.0.2.1")
+        self.assertEqual((found.id, found.facts, found.ip), ("asm_1111111111111111", None, None))
+        self.assertEqual(fake.assess("sign_up", ip="192.0.2.1", with_facts=True).facts, {"ip.kind": "isp"})
+        fake.outcome(found.id, "fraud")
+        fake.server.answer("geolocate", "192.0.2.1")
+        fake.server.lack("is_proxy")
+        place = fake.geolocate("192.0.2.1", network=True)
+        self.assertEqual((place.data.missing, place.network.prefix), ((), "192.0.2.1/32"))
+        fake.server.answer("email", "jane@Mailinator.com", disposable=True)
+        self.assertEqual(list(fake.email("jane@mailinator.com").providers), ["mailinator.com"])
+
     def test_decide_as_a_test_says(self):
         fake = FakeInkling()
         self.assertIn("server.answer", self.fails("ANSWER_NOT_SET", fake.assess, "sign_up", ip="8.8.8.8").hint)
