@@ -742,9 +742,11 @@ for (const backend of BACKENDS) {
           decision(1_003),
         ]);
         const found: DecidedDomain[] = [];
-        for await (const page of decisions.domainsSince(NOW)) found.push(...page);
+        for await (const page of decisions.domainsSince(NOW, NOW + DAY_MS)) found.push(...page);
         expect(found.map((one) => one.domain)).toEqual(Array.from({ length: 600 }, (_, n) => domain(n)));
         expect([3, 4].map((n) => found[n]!.newest.id)).toEqual([id(1_000), id(4)]);
+        const [page] = await Array.fromAsync(decisions.domainsSince(NOW, NOW + 5));
+        expect([3, 4].map((n) => page![n]!.newest.id)).toEqual([id(3), id(4)]);
       });
 
       test("are deleted by ref and by time, with an entry in the trail that has no ref", async () => {

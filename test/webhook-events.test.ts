@@ -31,8 +31,14 @@ afterEach(async () => {
 });
 
 /** @param disposable undefined if there was no data */
-const decision = (id: string, ref: string | null, domain: string, disposable: boolean | undefined) =>
-  decisionRow(0, Date.now(), {
+const decision = (
+  id: string,
+  ref: string | null,
+  domain: string,
+  disposable: boolean | undefined,
+  at = Date.now(),
+) =>
+  decisionRow(0, at, {
     id: `asm_${id.repeat(16)}`,
     ref,
     email_domain: domain,
@@ -122,6 +128,51 @@ test("a verdict that a release or an override changes is told once for each deci
   const before = looks;
   expect((await told(other)).lines).toEqual([]);
   expect(looks).toBe(before + 1);
+});
+
+test("a change is told although newer decisions used it, and an override for one email address is no change", async () => {
+  const store = await openStore("sqlite://:memory:");
+  cleanUps.push(() => store.close());
+  const wanted = { url: "https://example.com/", events: ["decision.changed"], allowPrivate: false } as const;
+  const { webhook } = await store.webhooks.add(wanted, BY);
+  const listed = new Set<string>();
+  const release = { name: "1", manifest: { id: "1", missing: [], feeds: [] } };
+  const releases = { current: release as never, feeds: [] };
+  const start = Date.parse("2026-06-01T00:00:00Z");
+  let now = start;
+  const events = new WebhookEvents({
+    deliveries: store.deliveries,
+    usage: store.usage,
+    releases,
+    overrides: { current: overridesOf([]) },
+    decisions: decidedDomains(store.decisions),
+    lookUp: async (domains) =>
+      domains.map((domain) => ({ valid: true, disposable: listed.has(domain), providers: [] })),
+    log: { error: () => {} },
+    now: () => now,
+    checkMs: 0,
+  });
+  cleanUps.push(() => events.stop());
+  const told = async () => {
+    await events.find(EVERY);
+    await events.comparing;
+    return (await store.deliveries.claim(webhook.id, 100))
+      .map(({ body }) => JSON.parse(body).data.id[4])
+      .sort();
+  };
+  await store.decisions.add([
+    decision("a", null, "busy.example", false, start - 120_000),
+    decision("b", null, "gmail.com", false, start - 130_000),
+    decision("c", null, "gmail.com", true, start - 120_000), // an override for this address
+  ]);
+  expect(await told()).toEqual([]);
+  now = start + 1;
+  expect(await told()).toEqual([]);
+  listed.add("busy.example");
+  await store.decisions.add([decision("d", null, "busy.example", true, start + 2)]);
+  now = start + 3;
+  releases.current = { ...release, name: "2" } as never;
+  expect(await told()).toEqual(["a"]);
 });
 
 test("without data on disposable domains nothing is told: its verdicts mean nothing", async () => {

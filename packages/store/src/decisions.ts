@@ -78,6 +78,7 @@ interface DecisionCount {
 /** An email domain with the newest decision that involves it. */
 export interface DecidedDomain {
   readonly domain: string;
+  /** The newest decision before the given time; if there is none, the newest of all. */
   readonly newest: StoredRow;
 }
 
@@ -422,13 +423,16 @@ export class DecisionStore {
 
   /**
    * Yields pages of distinct email domains, in alphabetical order, from the decisions since a time. Each domain comes
-   * with its newest decision. `list({ … }, { domain, since })` returns all decisions on a domain.
+   * with its newest decision before `before`, if there is one. `list({ … }, { domain, since })` returns all decisions on
+   * a domain.
    */
-  async *domainsSince(since: EpochMs): AsyncGenerator<readonly DecidedDomain[]> {
+  async *domainsSince(since: EpochMs, before: EpochMs): AsyncGenerator<readonly DecidedDomain[]> {
     for (let after = ""; ; ) {
       const rows: StoredRow[] = await this.tables.read(
         (sql) => sql`SELECT ${columns(sql)} FROM inkling_decisions d JOIN (
-            SELECT email_domain AS domain, MAX(created_at) AS newest FROM inkling_decisions
+            SELECT email_domain AS domain,
+              COALESCE(MAX(CASE WHEN created_at < ${before} THEN created_at END), MAX(created_at)) AS newest
+            FROM inkling_decisions
             WHERE email_domain > ${after} AND created_at >= ${since}
             GROUP BY email_domain ORDER BY email_domain LIMIT ${ROWS_AT_ONCE}
           ) m ON d.email_domain = m.domain AND d.created_at = m.newest ORDER BY d.email_domain, d.id`,

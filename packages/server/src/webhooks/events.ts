@@ -34,7 +34,13 @@ const MAX_DECISIONS = 1_000;
 /** Usage arrives up to a second late, so yesterday's usage is still checked for this many milliseconds. */
 const LATE_USAGE_MS = 60_000;
 
-/** An email domain and the verdict that its newest decision used; undefined if that decision had no data. */
+/**
+ * Hosts change their release at different times, so decisions of the milliseconds before a change may have used the new
+ * verdict.
+ */
+const OTHER_HOSTS_MS = 60_000;
+
+/** An email domain and the verdict that a decision before the change used; undefined if that decision had no data. */
 interface DecidedDomain {
   readonly domain: string;
   readonly disposable: boolean | undefined;
@@ -44,13 +50,17 @@ interface DecidedDomain {
 interface DomainDecision {
   readonly id: string;
   readonly ref: string | null;
+  readonly at: EpochMs;
   readonly disposable: boolean | undefined;
 }
 
 /** The parts of stored decisions that alerts need. */
 interface DecidedDomains {
-  /** Yields each email domain that occurs in the decisions since a time. */
-  decidedDomains(since: EpochMs): AsyncIterable<DecidedDomain>;
+  /**
+   * Yields each email domain that occurs in the decisions since a time, with the verdict of its newest decision before
+   * another time, or, without one, of its newest decision.
+   */
+  decidedDomains(since: EpochMs, before: EpochMs): AsyncIterable<DecidedDomain>;
   /** Finds the newest decisions on a domain since a time. */
   decisionsOn(domain: string, since: EpochMs, limit: number): Promise<readonly DomainDecision[]>;
 }
@@ -102,6 +112,8 @@ export class WebhookEvents {
   /** The lasting conditions that a full webhook did not get, by webhook. */
   private missed: ReadonlySet<string> = new Set();
   private checked: Checked | undefined;
+  /** When the inputs of verdicts were last seen to be those that were checked. Undefined before the first check. */
+  private unchangedAt: EpochMs | undefined;
   private failure: unknown;
   private isStopped = false;
 
@@ -204,27 +216,35 @@ export class WebhookEvents {
     const { all } = overrides.current;
     const inForce = all.filter((override) => isInForce(override, at)).length;
     const checking = { release: current.name, overrides: overrides.current, inForce };
-    if (Bun.deepEquals(checking, this.checked)) return;
+    if (Bun.deepEquals(checking, this.checked)) {
+      this.unchangedAt = at;
+      return;
+    }
+    const changing = this.unchangedAt === undefined ? at : this.unchangedAt - OTHER_HOSTS_MS;
     let held = new Map<string, boolean>();
-    for await (const { domain, disposable } of decisions.decidedDomains(at - DECISIONS_MS)) {
+    for await (const { domain, disposable } of decisions.decidedDomains(at - DECISIONS_MS, changing)) {
       if (this.isStopped) return;
       if (disposable === undefined) continue;
       held.set(domain, disposable);
       if (held.size < DOMAINS_AT_ONCE) continue;
-      await this.tellChanged(held, decisions, current);
+      await this.tellChanged(held, changing, current);
       held = new Map();
     }
-    await this.tellChanged(held, decisions, current);
+    await this.tellChanged(held, changing, current);
     this.checked = checking;
+    this.unchangedAt = at;
   }
 
-  /** @param held for each domain, the verdict that its newest decision used */
+  /**
+   * @param held for each domain, the verdict that its newest decision before the change used
+   * @param changing decisions before this time used the verdicts before the change
+   */
   private async tellChanged(
     held: ReadonlyMap<string, boolean>,
-    decisions: DecidedDomains,
+    changing: EpochMs,
     { manifest }: NamedRelease,
   ): Promise<void> {
-    const { deliveries, lookUp, now } = this.options;
+    const { decisions, deliveries, lookUp, now } = this.options;
     if (held.size === 0 || this.isStopped) return;
     const domains = [...held.keys()];
     const verdicts = await lookUp(domains);
@@ -237,6 +257,8 @@ export class WebhookEvents {
       const before = told.get(domain) ?? held.get(domain)!;
       if (before === after) continue;
       const all = await decisions.decisionsOn(domain, at - DECISIONS_MS, MAX_DECISIONS);
+      // The domain's verdict did not change. That decision used an override for its email address only.
+      if (!told.has(domain) && all.some((one) => one.at < changing && one.disposable === after)) continue;
       // If the domain was reported before, that report covered all of these decisions.
       const found = told.has(domain) ? all : all.filter(({ disposable }) => disposable === before);
       const events = found.map(
@@ -290,13 +312,18 @@ function verdictOf({ facts }: StoredRow): boolean | undefined {
 }
 
 export const decidedDomains = (decisions: Pick<DecisionStore, "domainsSince" | "list">): DecidedDomains => ({
-  async *decidedDomains(since) {
-    for await (const page of decisions.domainsSince(since)) {
+  async *decidedDomains(since, before) {
+    for await (const page of decisions.domainsSince(since, before)) {
       for (const { domain, newest } of page) yield { domain, disposable: verdictOf(newest) };
     }
   },
   decisionsOn: async (domain, since, limit) => {
     const { items } = await decisions.list({ limit }, { domain, since });
-    return items.map((row) => ({ id: row.id, ref: row.ref, disposable: verdictOf(row) }));
+    return items.map((row) => ({
+      id: row.id,
+      ref: row.ref,
+      at: Number(row.created_at),
+      disposable: verdictOf(row),
+    }));
   },
 });
