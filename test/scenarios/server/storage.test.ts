@@ -247,7 +247,7 @@ describe("a start while the database is away", () => {
       await Bun.write(join(dataDir, "keys.json"), text);
       const damaged = await start({ ...options, databaseUrl });
       expect(await damaged.lookUp(token)).toEqual([503]);
-      expect(damaged.events("keys-copy-failed")).toHaveLength(1);
+      expect(damaged.events("keys-copy-failed")).not.toBeEmpty(); // again at each attempt
       await damaged.server.stop();
     }
   });

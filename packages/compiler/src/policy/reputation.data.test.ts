@@ -180,7 +180,7 @@ describe("judgeNetworks on the lists of the mirror", () => {
   test("docs/policy.md states the number of flagged resolvers", () => {
     const docs = readFileSync(join(PACKAGE, "../../docs/policy.md"), "utf8").replaceAll(/\s+/g, " ");
     const [v4, v6] = [left["public-dns-v4.json"]!, left["public-dns-v6.json"]!];
-    expect(docs).toContain(`these two feeds are missing, ${v4} IPv4 and ${v6} IPv6 resolvers are flagged:`);
+    expect(docs).toContain(`Without these two feeds, ${v4} IPv4 and ${v6} IPv6 resolvers are flagged`);
   });
 
   test("every flagged range has evidence, and removals are recorded", () => {
