@@ -18,6 +18,7 @@ import { commandTable } from "./generators/command-table.ts";
 import { consolePages } from "./generators/console-pages.ts";
 import { decisionTables } from "./generators/decision-tables.ts";
 import { evidenceExamples } from "./generators/evidence-examples.ts";
+import { exportColumns } from "./generators/export-columns.ts";
 import { feedTables } from "./generators/feed-tables.ts";
 import type { Generated, Generator } from "./generators/generated.ts";
 import { lineageTables } from "./generators/lineage-tables.ts";
@@ -41,6 +42,7 @@ const GENERATORS: readonly Generator[] = [
   consolePages,
   decisionTables,
   evidenceExamples,
+  exportColumns,
   feedTables,
   operations,
   lineageTables,
