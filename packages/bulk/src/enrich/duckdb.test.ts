@@ -83,7 +83,7 @@ test("DuckDB joins visits with the Parquet export, as docs/exports.md says", asy
       ["::ffff:81.2.69.1", "GB"],
       ["nonsense", null],
       [null, null],
-    ].map(([ip, country]) => [ip, 7, country]),
+    ].map(([ip = null, country = null]) => [ip, 7, country]),
   );
   expect(await rowsOf(one!)).toEqual([]);
   const hex = `00000000000000000000ffff${Buffer.from([81, 2, 69, 142]).toString("hex")}`;
