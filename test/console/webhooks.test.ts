@@ -85,7 +85,7 @@ test("add, shown once, test, rotate, deliveries, remove", async () => {
   const button = (name: string) => page.getByRole("button", { name, exact: true });
   await tabs.go(page, "webhooks");
   await page.getByText("No webhooks yet").waitFor();
-  await page.getByLabel("Address", { exact: true }).fill(receiver.url);
+  await page.getByLabel("URL", { exact: true }).fill(receiver.url);
   await button("Add webhook").click();
   await page.getByRole("alert").filter({ hasText: "must begin with https://" }).waitFor();
   await page.getByLabel(/^data\.stale/).uncheck();

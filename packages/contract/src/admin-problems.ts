@@ -67,16 +67,32 @@ export const ADMIN_PROBLEMS = {
       "A request with a cookie also needs the `Inkling-Console` header with the session's secret, and must come from a page of this listener.",
   },
   PATH_NOT_FOUND: { ...PROBLEMS.PATH_NOT_FOUND, detail: "The admin API has no such path." },
-  OVERRIDE_NOT_FOUND: { status: 404, title: "No such override", detail: "No override has this id." },
-  KEY_NOT_FOUND: { status: 404, title: "No such key", detail: "No key has this id." },
+  OVERRIDE_NOT_FOUND: {
+    status: 404,
+    title: "No such override",
+    detail: "No override has this id. `GET /admin/v1/overrides` lists the active overrides.",
+  },
+  KEY_NOT_FOUND: {
+    status: 404,
+    title: "No such key",
+    detail: "No key has this id. `GET /admin/v1/keys` lists the keys.",
+  },
   ADMIN_TOKEN_NOT_FOUND: {
     status: 404,
     title: "No such admin token",
-    detail: "No admin token has this name.",
+    detail: "No admin token has this name. `GET /admin/v1/admin-tokens` lists the tokens.",
   },
   DECISION_NOT_FOUND: PROBLEMS.DECISION_NOT_FOUND,
-  RULESET_NOT_FOUND: { status: 404, title: "No such ruleset", detail: "No ruleset has this number." },
-  WEBHOOK_NOT_FOUND: { status: 404, title: "No such webhook", detail: "No webhook has this id." },
+  RULESET_NOT_FOUND: {
+    status: 404,
+    title: "No such ruleset",
+    detail: "No ruleset has this number. `GET /admin/v1/rulesets` lists the rulesets.",
+  },
+  WEBHOOK_NOT_FOUND: {
+    status: 404,
+    title: "No such webhook",
+    detail: "No webhook has this id. `GET /admin/v1/webhooks` lists the webhooks.",
+  },
   RELEASE_NOT_FOUND: {
     status: 404,
     title: "No such release",

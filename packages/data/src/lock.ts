@@ -22,7 +22,7 @@ export class DataFolderLocked extends Error {
 }
 
 /** Maximum number of attempts to lock. An attempt fails if another process unlocks at the same time. */
-const MAX_TRIES = 100;
+const MAX_ATTEMPTS = 100;
 
 /**
  * Locks the folder for one build. Takes over the lock of a process that has exited.
@@ -79,11 +79,11 @@ function lockFile(path: string): () => void {
   const content = `${process.pid} ${startOf(process.pid) ?? ""}`;
   try {
     writeNew(own, content);
-    for (let tries = 1; ; tries++) {
+    for (let attempt = 1; ; attempt++) {
       try {
         if (tryLink(own, path) || takeOver(own, path)) break;
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "ENOENT" || tries === MAX_TRIES) throw error;
+        if ((error as NodeJS.ErrnoException).code !== "ENOENT" || attempt === MAX_ATTEMPTS) throw error;
       }
     }
   } finally {

@@ -28,7 +28,7 @@ export interface AuditEntry extends Author {
   readonly action: AuditAction;
   /** The id of the changed object. */
   readonly subject: string;
-  /** The object's JSON before the change; undefined if it did not exist. */
+  /** The object's state before the change; undefined if it did not exist. */
   readonly before: unknown;
   readonly after: unknown;
 }

@@ -263,7 +263,7 @@ export const MIGRATIONS: readonly Migration[] = [
         late_since BIGINT NOT NULL,
         report TEXT
       )`,
-      // The tokens that all hosts have taken from a key's rate. Only differences matter.
+      // The tokens that all hosts have taken from a key's rate. Never reset: hosts use the difference between two reads.
       "CREATE TABLE inkling_group_counts (key_id TEXT PRIMARY KEY, total BIGINT NOT NULL)",
       // The keys that have used most of a day's quota, so that a host that starts does not have to read all usage.
       `CREATE TABLE inkling_low_quotas (

@@ -55,7 +55,7 @@ export class UsageTables {
 
   /**
    * Counts usage. A batch counts exactly once, however often it is sent. The same transaction stores the batch's
-   * sequence number and its counts. A batch that timed out after its commit is therefore recognised when it is sent
+   * sequence number and its counts. A batch that timed out after its commit is therefore recognized when it is sent
    * again.
    * @returns false if the batch was counted before
    */

@@ -417,7 +417,7 @@ describe("bad input gets", () => {
       ["export", "parquet", "--out", "x.parquet.gz"],
       "x.parquet.gz: parquet files are already compressed",
     ],
-    ["a folder form to standard output", ["export", "clickhouse", "--out", "-"], "writes several files"],
+    ["a folder form to standard output", ["export", "clickhouse", "--out", "-"], "consists of several files"],
     [
       "a lookup that the format cannot hold",
       ["export", "mmdb", "--lookup", "email", "--out", "x"],

@@ -136,7 +136,11 @@ async function requestFor(
 
 async function toStandardOutput(format: ExportFormat, request: Request, signal: AbortSignal): Promise<void> {
   if (format.isFolder)
-    throw new CliError(`${format.name} writes several files`, "name a folder: --out FOLDER", EXIT.usage);
+    throw new CliError(
+      `the format ${format.name} consists of several files`,
+      "write them to a folder with `--out FOLDER`",
+      EXIT.usage,
+    );
   const write = standardOutput();
   const stopped = () => new Interrupted("the end is missing on standard output");
   try {

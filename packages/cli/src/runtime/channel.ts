@@ -119,7 +119,7 @@ export async function newestRuleset(
     return number === 0 ? undefined : { number, text };
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    onWarning?.(`the channel keeps its ruleset: ${error.message}`);
+    onWarning?.(`cannot read the newest ruleset, so the channel keeps its current one: ${error.message}`);
     return undefined;
   }
 }

@@ -28,7 +28,7 @@ const Overview = () => (
     caption="Webhooks"
     empty="No webhooks yet: add the first one below."
     columns={[
-      ["Address", ({ id, url }) => <a href={`#/webhooks/${id}`}>{url}</a>],
+      ["URL", ({ id, url }) => <a href={`#/webhooks/${id}`}>{url}</a>],
       ["State", (webhook) => <State of={webhook} />],
       ["Last delivery", (webhook) => <Recent of={webhook} />],
       "events",
@@ -47,8 +47,8 @@ const Overview = () => (
       action: "Add webhook",
       fields: {
         url: {
-          label: "Address",
-          note: "The URL of your service, which receives a POST request for each event.",
+          label: "URL",
+          note: "Your service receives a POST request for each event.",
           placeholder: "https://example.com/hooks/inkling",
         },
         events: { options: EVENTS },

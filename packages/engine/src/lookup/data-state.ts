@@ -136,7 +136,7 @@ export interface LoadedRelease {
   readonly geo: IpSegment | undefined;
   readonly reputation: IpSegment | undefined;
   readonly email: EmailSegment | undefined;
-  /** Read only for `include=network`. */
+  /** Answers `include=network` and lookups of networks and ASes. */
   readonly network: IpSegment | undefined;
   readonly states: Readonly<Record<Lookup, DataState>>;
   /** The ETag of IP answers from this release. Overridden answers and answers about the caller have other ETags. */

@@ -87,7 +87,7 @@ export class IpSegment {
     this.table.findBlock(addresses, records);
   }
 
-  /** Ids of the feeds that the evidence names, indexed by feed number. */
+  /** Ids of the feeds in the evidence, indexed by feed number. */
   get evidenceFeeds(): readonly string[] {
     return this.records.feeds;
   }

@@ -54,7 +54,7 @@ export function adminOpenApi(version: string): unknown {
       version,
       summary: "Keys, data, overrides, traffic and the audit trail of one Inkling server.",
       description:
-        "The admin listener serves this API, on loopback by default. Send an admin token as `Authorization: Bearer ink_admin_…`. A token with the role `read` may make every request that changes nothing. Alternatively, log in, and send the cookie together with the login's secret in the `Inkling-Console` header.",
+        "The admin listener serves this API, on loopback by default. Send an admin token as `Authorization: Bearer ink_admin_…`. A token with the role `read` may make every request that changes nothing. Alternatively, log in with `POST /admin/v1/session`, then send the session cookie, and the session's secret in the `Inkling-Console` header.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     tags: Object.entries(ADMIN_TAGS).map(([name, description]) => ({ name, description })),
@@ -150,7 +150,7 @@ const AUTHOR: Parameter = {
 const CONSOLE: Parameter = {
   name: "Inkling-Console",
   in: "header",
-  description: "The login's secret; required with the cookie",
+  description: "The session's secret; required with the cookie",
   schema: string,
 };
 const IDEMPOTENCY_KEY: Parameter = {

@@ -1,6 +1,6 @@
 // listener.ts: listens on a port, and lets requests in progress finish.
 //
-// Bun normalises paths: it resolves "..", and turns "\" into "/". A proxy in front compares paths as sent, so a rule of
+// Bun normalizes paths: it resolves "..", and turns "\" into "/". A proxy in front compares paths as sent, so a rule of
 // the proxy could be passed by another spelling. The listener marks every request whose path it cannot read as sent,
 // and the handler refuses it before routing.
 //

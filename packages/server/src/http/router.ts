@@ -44,7 +44,7 @@ const ENCODED_SEPARATOR = /%(2f|5c)/i;
 /**
  * Returns whether a proxy that compares paths as sent reads the same path as this server.
  * @param segments the segments as the runtime's router found them in the path as sent, decoded
- * @param path the path as the runtime normalised it
+ * @param path the path as the runtime normalized it
  */
 export function isAsSent(segments: Readonly<Record<string, string>>, path: string): boolean {
   let backslashes = 0;

@@ -60,7 +60,7 @@ const NETWORK_FIELDS = {
   flag: { ...NEW_FIELDS.flag, options: flagOptions(REPUTATION_FLAGS) },
 } as const;
 
-/** Opens the form for a new override with exactly the network that the evidence names. */
+/** Opens the form for a new override with exactly the network in the evidence. */
 export function OverrideNetwork({ of, onDone }: { of: Evidence; onDone: () => void }) {
   const { feed, network, flags } = of;
   if (network === undefined || feed === "override") return null;
