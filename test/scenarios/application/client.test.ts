@@ -234,7 +234,7 @@ describe.each(RUNTIMES.filter(([, [program]]) => program !== ""))("on %s", (name
   if (isTypeScript) {
     test("the README's unit tests pass", async () => {
       const examples = blocks.filter((text) => text.includes("@inkling/client/testing"));
-      expect(examples).toHaveLength(3);
+      expect(examples).toHaveLength(4);
       for (const example of examples) {
         writeFileSync(join(project, "unit.mjs"), example);
         await run([command[0], "unit.mjs"], project);

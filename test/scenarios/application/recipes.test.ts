@@ -2,7 +2,7 @@
 // the page's curl lines. A recipe whose framework is missing on this machine is skipped and named.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { openStore } from "@inkling/store";
 import { fetch } from "../../harness/checked-fetch.ts";
@@ -12,7 +12,6 @@ import { installClient, run } from "../../harness/published-packages.ts";
 import { tried } from "../../harness/recorded-rows.ts";
 import { SMALL_NETWORK, smallDomain, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { type SmallServer, startServerOn } from "../../harness/server.ts";
-import { freshToken } from "../../harness/tokens.ts";
 
 const ROOT = resolve(import.meta.dir, "../../..");
 const PAGE = readFileSync(join(ROOT, "docs/sign-up-protection.md"), "utf8");
@@ -29,7 +28,7 @@ let inkling: SmallServer;
 /** Returns a section's block that names its file, and that file. */
 function blockOf(section: string): readonly [file: string, text: string] {
   const text = PAGE.split(/^## /m).find((part) => part.startsWith(`${section}\n`))!;
-  const [, code, , file] = /^```(?:js|python)\n((\/\/|#) (\S+)\n[\s\S]*?)^```$/m.exec(text)!;
+  const [, code, , file] = /^```(?:js|ts|python)\n((\/\/|#) (\S+)\n[\s\S]*?)^```$/m.exec(text)!;
   return [file!, code!];
 }
 
@@ -67,6 +66,8 @@ interface Recipe {
   readonly command: Command;
   /** Its section, if that has another name. */
   readonly section?: string;
+  /** Where it takes sign-ups, if that is not the path in the page's curl lines. */
+  readonly path?: string;
   /** The framework as `tried` takes it. */
   readonly version?: string | readonly string[];
   /** Changes the recipe's text, for what the page leaves to the reader's application. */
@@ -110,7 +111,7 @@ async function start(
 
 /** The table's rows behind the curl lines: status and a part of the answer. */
 function expected(): readonly (readonly [curl: string, status: number, text: string])[] {
-  const section = PAGE.slice(PAGE.indexOf("## Try it"));
+  const section = PAGE.slice(PAGE.indexOf("## Try it"), PAGE.indexOf("For real visitors"));
   const curls = [...section.matchAll(/^(curl http:\/\/127\.0\.0\.1:3000.*)$/gm)].map(([, line]) => line!);
   const rows = [...section.matchAll(/^\| .* \| (\d{3}) \| `(.*?)` \|$/gm)];
   expect([curls.length, rows.length]).toEqual([4, 4]);
@@ -169,15 +170,28 @@ async function buildNext(folder: string): Promise<void> {
   cpSync(join(project, "node_modules/@inkling"), join(modules, "@inkling"), { recursive: true });
   writeFileSync(join(folder, "package.json"), "{}");
   writeFileSync(join(folder, "app/layout.js"), "export default ({ children }) => children;");
-  // A key of the build is no key of the server, which reads its own from the environment.
-  await run(["env", `KEY=${freshToken()}`, NODE, nextIn(folder), "build"], folder);
+  // Next.js would install TypeScript for a .ts file.
+  const route = join(folder, "app/api/sign-up/route");
+  const code = readFileSync(`${route}.ts`, "utf8");
+  writeFileSync(`${route}.js`, new Bun.Transpiler({ loader: "ts" }).transformSync(code));
+  rmSync(`${route}.ts`);
+  await run(["env", "-u", "KEY", NODE, nextIn(folder), "build"], folder);
 }
 const nextIn = (folder: string) => join(folder, "node_modules/next/dist/bin/next");
 const BUILT_NEXT: Recipe = {
   section: "Next.js",
   version: peerPath("next"),
   prepare: buildNext,
-  command: (file, port) => [NODE, nextIn(resolve(file, "../../..")), "start", "-p", port, "-H", "127.0.0.1"],
+  path: "/api/sign-up",
+  command: (file, port) => [
+    NODE,
+    nextIn(resolve(file, "../../../..")),
+    "start",
+    "-p",
+    port,
+    "-H",
+    "127.0.0.1",
+  ],
 };
 const NEEDED: Readonly<Record<string, string>> = { "Next.js, built": HOW_TO_INSTALL };
 
@@ -192,11 +206,11 @@ describe.each(
     test.skip(`needs ${NEEDED[name] ?? "the packages fastapi, uvicorn, django and flask"}`, () => {});
     return;
   }
-  const { section = name, version } = recipe;
+  const { section = name, version, path = "/sign-up" } = recipe;
   test("answers as the page's table says", async () => {
     const url = await start(section, recipe);
     for (const [line, status, text] of expected()) {
-      const sent = line.replace("http://127.0.0.1:3000", url);
+      const sent = line.replace("http://127.0.0.1:3000/sign-up", `${url}${path}`);
       const answer = await run(["sh", "-c", `${sent} -sS -w '\\n%{http_code}'`], project);
       expect(answer).toContain(text);
       expect(answer.trim().split("\n").at(-1)).toBe(String(status));
@@ -208,7 +222,7 @@ describe.each(
     const url = await start(section, recipe, { origin: NOWHERE });
     const body = JSON.stringify({ email: "jane@example.com" });
     const headers = { "Content-Type": "application/json", "X-Forwarded-For": "192.0.2.1" };
-    const response = await fetch(`${url}/sign-up`, { method: "POST", headers, body });
+    const response = await fetch(`${url}${path}`, { method: "POST", headers, body });
     expect([response.status, await response.json()]).toEqual([201, { account: "to be confirmed" }]);
   });
 });
@@ -220,7 +234,8 @@ describe("the CAPTCHA", () => {
     expect(code).toContain('decision.action === "allow"');
     const changed = code
       .replace("{ trustProxy: 1 }", "{ trustProxy: 1, ...captcha }")
-      .replace('decision.action === "allow"', "decision.action");
+      .replace('decision.action === "allow"', "!(decision instanceof Unavailable)")
+      .replace("import { Inkling }", "import { Inkling, Unavailable }");
     return `${module.replace(/https:\/\/challenges\S+(?=")/, siteverify.url.href)}\n${changed}`;
   };
   let url: string;
@@ -238,6 +253,10 @@ describe("the CAPTCHA", () => {
   const DENIED = expect.stringContaining("We cannot accept this request.");
   const token = (text: unknown) => ({ "cf-turnstile-response": text });
 
+  test("refuses the sandbox's values with a live key, as the page says", async () => {
+    expect((await signUp({ email: "jane@example.com" }, "192.0.2.1"))[0]).toBe(422);
+    expect((await signUp({ email: "jane@disposable.example" }, "192.0.2.1"))[0]).toBe(422);
+  });
   test("is asked of a challenged visitor, and lets in who has solved it", async () => {
     expect(await signUp({}, "8.8.8.8")).toEqual(created);
     expect(await signUp({})).toEqual(asked);
