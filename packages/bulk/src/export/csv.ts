@@ -119,15 +119,16 @@ LIFETIME(0);
   const places = withNetwork ? "four" : "three";
   return `${heading(request, "--")}--
 -- Put the CSV files into the server's folder for user files (${places} times below), then run this file.
--- Every column is kept in memory: remove the columns that you do not need. Unknown values are '' or nan.
--- IPv6StringToNum accepts IPv4 and IPv6 addresses:
+-- Every column is kept in memory: remove the columns that you do not need. The next export overwrites this
+-- file, so edit a copy. Unknown values are '' or nan.
+-- IPv6StringToNumOrDefault accepts IPv4 and IPv6 addresses. Other text becomes ::, which has no row:
 --
 --   SELECT ip,
---          dictGet('inkling_geolocate', 'country_iso_code', tuple(IPv6StringToNum(ip))) AS country,
---          dictGet('inkling_reputation', 'is_tor_exit', tuple(IPv6StringToNum(ip))) AS is_tor_exit,${
+--          dictGet('inkling_geolocate', 'country_iso_code', tuple(IPv6StringToNumOrDefault(ip))) AS country,
+--          dictGet('inkling_reputation', 'is_tor_exit', tuple(IPv6StringToNumOrDefault(ip))) AS is_tor_exit,${
     withNetwork
       ? `
---          dictGet('inkling_network', 'network_kind', tuple(IPv6StringToNum(ip))) AS network_kind,`
+--          dictGet('inkling_network', 'network_kind', tuple(IPv6StringToNumOrDefault(ip))) AS network_kind,`
       : ""
   }
 --          dictHas('inkling_email', tuple(mail_domain)) AS disposable
