@@ -4,8 +4,9 @@
 const PLACES: readonly (readonly [id: RegExp, page: string])[] = [
   [/^(asm_\w{16})$/, "decisions/"],
   [/^(key_\w{16})$/, "keys/"],
-  [/^ink_(?:live|test)_()/, "keys"],
-  [/^ink_admin_()/, "tokens"],
+  [/ink_(?:live|test)_()/, "keys"],
+  [/ink_admin_()/, "tokens"],
+  [/whsec_()/, "webhooks"],
   [/^(ovr_\w{16})$/, "overrides/"],
   [/^(whk_\w{16})$/, "webhooks/"],
   [/^ruleset ([1-9]\d*)$/i, "rules/"],
