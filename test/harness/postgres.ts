@@ -218,7 +218,8 @@ export class Postgres {
   private async end(signal: string): Promise<void> {
     const keeper = this.keeper;
     this.keeper = undefined;
-    if (keeper === undefined || keeper.exitCode !== null) return;
+    if (keeper === undefined) return;
+    if (keeper.exitCode !== null || keeper.signalCode !== null) return; // Bun kills it if its test timed out
     const ended = new Promise((resolve) => keeper.once("exit", resolve));
     keeper.stdin?.write(`${signal}\n`);
     await ended;
