@@ -583,10 +583,16 @@ for (const backend of BACKENDS) {
         const { decisions, retention } = store;
         await decisions.add([
           decision(1, { action: "deny", rule: "no-tor", event: "login", email_domain: "a.example" }),
-          decision(2, { reasons: '[{"code":"tor_exit","weight":0.6}]', ref: "user-81" }),
+          decision(2, {
+            reasons: '[{"code":"tor_exit","weight":0.6}]',
+            ref: "user-81",
+            account_hash: "account now",
+            mailbox_hash: "mailbox now",
+          }),
           decision(3, {
             created_at: NOW - DAY_MS,
             email_domain: "a.example",
+            mailbox_hash: "mailbox before",
             shadow: '[{"rule":"no_hosting","action":"deny"},{"rule":"no-tor","action":"deny"}]',
           }),
         ]);
@@ -609,6 +615,12 @@ for (const backend of BACKENDS) {
           [{ outcome: "none" }, [1, 3]],
           [{ ref: "user-81" }, [2]],
           [{ domain: "a.example" }, [1, 3]],
+          [{ mailbox: ["mailbox now", "mailbox before"] }, [2, 3]],
+          [{ mailbox: ["mailbox before"], domain: "a.example" }, [3]],
+          [{ mailbox: ["mailbox before"], ref: "user-81" }, []],
+          [{ account: ["account now"] }, [2]],
+          [{ account: ["account now"], mailbox: ["mailbox before"] }, []],
+          [{ account: ["another"] }, []],
           [{ since: NOW }, [2, 1]],
           [{ until: NOW }, [3]],
           [{ action: "challenge" }, []],

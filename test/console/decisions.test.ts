@@ -675,6 +675,19 @@ describe("decisions", () => {
     expect((await rows())[0]).toContain("user-2");
   });
 
+  test("the search finds the decisions about a customer's email address", async () => {
+    await go("start");
+    await page.keyboard.press("/");
+    const email = `A+tag@${smallDomain(4)}`; // the visitor sent it without the tag
+    await page.keyboard.type(email);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: `Decisions by domain ${smallDomain(4)}` }).waitFor();
+    await page.getByRole("heading", { name: `Decisions by mailbox ${email}` }).waitFor();
+    await page.getByRole("link", { name: "All these decisions" }).first().click();
+    await until(async () => (await rows()).length === 1);
+    expect((await rows())[0]).toContain("user-1");
+  });
+
   test("facts that name a network, an AS or a domain link to its page", async () => {
     await page.route("**/admin/v1/decisions/asm_*", async (route) => {
       const json = (await (await route.fetch()).json()) as { facts: object };

@@ -200,7 +200,7 @@ export interface DecisionInput {
   readonly email?: string;
   /** The `User-Agent` of the visitor's request. */
   readonly user_agent?: string;
-  /** Your id of the account that the visitor uses or tries to use: at most 128 characters, without control characters. Only an HMAC of it is stored, and only if the ruleset reads facts about accounts. */
+  /** Your id of the account that the visitor uses or tries to use: at most 128 characters, without control characters. Only an HMAC of it is stored. */
   readonly account?: string;
   /** Your name for the visitor or the attempt: at most 128 characters, without control characters. Stored with the decision. */
   readonly ref?: string;

@@ -157,7 +157,7 @@ export const DECISION_INPUT = {
       type: "text",
       optional: true,
       description:
-        "Your id of the account that the visitor uses or tries to use: at most 128 characters, without control characters. Only an HMAC of it is stored, and only if the ruleset reads facts about accounts",
+        "Your id of the account that the visitor uses or tries to use: at most 128 characters, without control characters. Only an HMAC of it is stored",
     },
     ref: {
       type: "text",

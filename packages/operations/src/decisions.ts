@@ -1,9 +1,16 @@
 // decisions.ts: lists, shows, labels, counts and deletes stored decisions.
 
 import { ACTIONS, DEGRADED_DATA, OUTCOMES, REASON_CODES } from "@inkling/contract";
-import { toAsciiDomain, visitorNetworkOf } from "@inkling/engine";
-import { DEFAULT_RULESET, parseRuleset, type Ruleset, RulesetError } from "@inkling/engine/assess";
-import { DECISION_PAGES, MAX_LABELLED, type RefOutcome } from "@inkling/store/decisions";
+import { canonicalMailbox, parseEmail, toAsciiDomain, visitorNetworkOf } from "@inkling/engine";
+import {
+  DEFAULT_RULESET,
+  parseRuleset,
+  type Ruleset,
+  RulesetError,
+  type Trace,
+} from "@inkling/engine/assess";
+import { DECISION_PAGES, type DecisionFilter, MAX_LABELLED, type RefOutcome } from "@inkling/store/decisions";
+import { readHashKeys, traceHash } from "@inkling/store/decisions/hashes";
 import { decisionJson } from "@inkling/store/decisions/record";
 import { DAY_MS } from "@inkling/store/keys/day";
 import { isoTime } from "@inkling/store/text/fields";
@@ -112,6 +119,15 @@ const filters = {
   domain: word(255)
     .transform((value) => value && (toAsciiDomain(value) ?? value))
     .meta({ description: "Only decisions about email addresses in this domain" }),
+  mailbox: word(512)
+    .transform((value, { issues }) => {
+      const host = value === undefined ? undefined : parseEmail(value).host;
+      if (value !== undefined && host === undefined)
+        issues.push({ code: "custom", input: value, message: "must be an email address" });
+      return value === undefined || host === undefined ? undefined : canonicalMailbox(value, host);
+    })
+    .meta({ description: "Only decisions about the mailbox of this email address" }),
+  account: word(128).meta({ description: "Only decisions with this `account`" }),
   since,
   until,
 };
@@ -132,7 +148,7 @@ export const DECISIONS = {
     list_decisions: operation({
       route: "GET decisions",
       summary: "List stored decisions, newest first",
-      docs: "[stored decisions](decisions.md#stored-decisions), newest first. `action`, `event`, `rule`, `reason`, `outcome`, `ref`, `request`, `network`, `domain`, `since`, `until`, `limit`, `cursor`. After two seconds, a page ends early, even without decisions; `next_cursor` continues the search",
+      docs: "[stored decisions](decisions.md#stored-decisions), newest first. `action`, `event`, `rule`, `reason`, `outcome`, `ref`, `request`, `network`, `domain`, `mailbox`, `account`, `since`, `until`, `limit`, `cursor`. After two seconds, a page ends early, even without decisions; `next_cursor` continues the search",
       input: { ...filters, ...pageInput((cursor) => DECISION_PAGES.isCursor(cursor)) },
       output: z.strictObject({ decisions: z.array(decision), ...nextCursor }),
       command: {
@@ -143,11 +159,16 @@ export const DECISIONS = {
           "inkling decisions list --rule no-hosting-sign-ups",
           "inkling decisions list --reason proxy --outcome legitimate",
           "inkling decisions list --network 81.2.69.142 --since 1d",
+          "inkling decisions list --mailbox jane@example.com",
           "inkling decisions list --ref user-81 --json",
         ],
       },
-      run: async ({ store }, { limit, cursor, ...filter }) => {
-        const { items, next } = await store.decisions.list({ limit, cursor }, filter);
+      run: async ({ store, settings }, { limit, cursor, mailbox, account, ...filter }) => {
+        const hashed: DecisionFilter = {
+          mailbox: hashesOf(settings, "mailbox", mailbox),
+          account: hashesOf(settings, "account", account),
+        };
+        const { items, next } = await store.decisions.list({ limit, cursor }, { ...filter, ...hashed });
         return { decisions: items.map(decisionJson), next_cursor: next ?? null };
       },
     }),
@@ -322,6 +343,17 @@ export const DECISIONS = {
     }),
   },
 } as const satisfies Resource;
+
+/** Returns the hashes of a value by which stored decisions can be found. @throws AdminProblem without a key of hashes */
+function hashesOf(settings: OperationContext["settings"], trace: Trace, value: string | undefined) {
+  if (value === undefined) return undefined;
+  const keys = readHashKeys(settings);
+  if (keys.length > 0) return keys.map((key) => traceHash(key, trace, value));
+  throw new AdminProblem(
+    "PARAMETER_INVALID",
+    `Decisions contain only a hash of the ${trace}, and its key is missing here. A server creates it with INKLING_DECISIONS=true; hosts of a group need the same INKLING_MEMORY_KEY.`,
+  );
+}
 
 type DecisionJson = ReturnType<typeof decisionJson>;
 

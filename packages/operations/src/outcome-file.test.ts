@@ -5,7 +5,9 @@ const NOW = Date.parse("2026-06-01T12:00:00Z");
 const AT = Date.parse("2026-05-01T00:00:00Z");
 
 test.each([
-  ["a-1,fraud,2026-05-01", { ref: "a-1", outcome: "fraud", at: AT }],
+  ["a-1,fraud,2026-05-01T00:00:00Z", { ref: "a-1", outcome: "fraud", at: AT }],
+  ["a-1,fraud,2026-05-01", { ref: "a-1", outcome: "fraud", at: AT + 86_399_999 }], // the whole day
+  ['{"ref":"a-1","outcome":"fraud","at":"2026-06-01"}', { ref: "a-1", outcome: "fraud", at: NOW }],
   ['\uFEFF"a ""b"", c" , Legitimate\r', { ref: 'a "b", c', outcome: "legitimate" }],
   ['"a ""b"", c",Legitimate\r', { ref: 'a "b", c', outcome: "legitimate" }],
   ['{"ref":"a","outcome":"fraud","at":null}', { ref: "a", outcome: "fraud" }],

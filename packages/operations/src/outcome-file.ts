@@ -6,6 +6,7 @@
 import { OUTCOMES } from "@inkling/contract";
 import { issueLines } from "@inkling/engine";
 import type { RefOutcome } from "@inkling/store/decisions";
+import { DAY_MS } from "@inkling/store/keys/day";
 import { isoTime } from "@inkling/store/text/fields";
 import { z } from "zod";
 import { oneOf } from "./operation.ts";
@@ -15,6 +16,8 @@ export const MAX_LINES = 500;
 const MAX_LINE = 1_024;
 /** A time further ahead comes from a wrong clock or a wrong column. */
 const AHEAD_MS = 3_600_000;
+/** A date without a time means the whole day. */
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const HEADER = /^"?ref"?,"?outcome"?(,"?at"?)?$/i;
 /** A field of CSV after its comma. Quotation marks in a quoted field are doubled (RFC 4180). */
 const FIELD = /,\s*(?:"((?:[^"]|"")*)"\s*|([^",]*))/y;
@@ -38,8 +41,11 @@ export function readOutcomeLine(line: string, now: number): RefOutcome | string 
   if (typeof given === "string") return given;
   const read = row.safeParse(given);
   if (!read.success) return issueLines(read.error, "line", given).join("; ");
-  if (read.data.at !== undefined && read.data.at > now + AHEAD_MS) return "`at` is in the future";
-  return read.data;
+  const { at, ...label } = read.data;
+  if (at === undefined) return label;
+  if (at > now + AHEAD_MS) return "`at` is in the future";
+  const isDate = DATE.test(String((given as { at: unknown }).at));
+  return { ...label, at: isDate ? Math.max(at, Math.min(at + DAY_MS - 1, now)) : at };
 }
 
 function jsonOf(text: string): unknown {

@@ -57,6 +57,10 @@ export interface DecisionFilter {
   readonly network?: string | undefined;
   /** Domain of the email address. */
   readonly domain?: string | undefined;
+  /** Hashes of the mailbox, by each key. */
+  readonly mailbox?: readonly string[] | undefined;
+  /** Hashes of the caller's `account`, by each key. */
+  readonly account?: readonly string[] | undefined;
   /** The earliest time to include. */
   readonly since?: EpochMs | undefined;
   /** The end of the time range, exclusive. */
@@ -314,9 +318,8 @@ export class DecisionStore {
     const end = performance.now() + LIST_MS;
     const items: StoredRow[] = [];
     const read = (rows: readonly StoredRow[]) => this.readRows(rows);
-    const readsRow = [filter.rule, filter.reason, filter.request, filter.domain].some(
-      (value) => value !== undefined,
-    );
+    const { rule, reason, request, domain, mailbox, account } = filter;
+    const readsRow = [rule, reason, request, domain, mailbox, account].some((value) => value !== undefined);
     // Most filters match many decisions, so the first slice is small.
     for (let [after, isFirst] = [cursor, true]; ; isFirst = false) {
       const wanted = limit + 1 - items.length;
@@ -484,12 +487,15 @@ export class DecisionStore {
 }
 
 /**
- * Returns the conditions of the most selective index that the filter can use. A rule needs two, which exclude each
- * other.
+ * Returns the conditions of the most selective index that the filter can use. A rule, and a hash during a rotation of its
+ * key, need two, which exclude each other.
  * @returns undefined if the filter uses the index `listed`, which is all decisions in the order of their time
  */
-function indexed(sql: SQL, { rule, reason, outcome, ref, request, network, domain }: DecisionFilter) {
+function indexed(sql: SQL, filter: DecisionFilter) {
+  const { rule, reason, outcome, ref, request, network, domain, mailbox, account } = filter;
   if (ref !== undefined) return [sql`ref = ${ref}`];
+  if (account !== undefined) return account.map((hash) => sql`account_hash = ${hash}`);
+  if (mailbox !== undefined) return mailbox.map((hash) => sql`mailbox_hash = ${hash}`);
   if (domain !== undefined) return [sql`email_domain = ${domain}`];
   if (network !== undefined) return undefined;
   if (outcome !== undefined && outcome !== "none") return [sql`outcome = ${outcome}`];
@@ -509,12 +515,14 @@ function matchesListed(sql: SQL, { action, event, outcome, network }: DecisionFi
 }
 
 /** The rest of a filter. */
-function matchesRow(sql: SQL, { rule, reason, request, domain }: DecisionFilter) {
+function matchesRow(sql: SQL, { rule, reason, request, domain, mailbox, account }: DecisionFilter) {
   const any = sql`1 = 1`;
   return sql`${rule === undefined ? any : sql`(rule = ${rule} OR shadow LIKE ${hasRule(rule)} ESCAPE '!')`}
     AND ${reason === undefined ? any : sql`reasons LIKE ${`%"${reason}"%`}`}
     AND ${request === undefined ? any : sql`(request_id = ${request} OR trace_id = ${request})`}
-    AND ${domain === undefined ? any : sql`email_domain = ${domain}`}`;
+    AND ${domain === undefined ? any : sql`email_domain = ${domain}`}
+    AND ${mailbox === undefined ? any : sql`mailbox_hash IN ${sql(mailbox)}`}
+    AND ${account === undefined ? any : sql`account_hash IN ${sql(account)}`}`;
 }
 
 /**

@@ -1,8 +1,11 @@
 // Tests stored decisions over the admin API: listing, counting, labelling, deleting, and a replay.
 
 import { afterAll, describe, expect, test } from "bun:test";
+import { traceHash } from "@inkling/store/decisions/hashes";
 import { adminServer, closeAdminServers, ADMIN_NOW as NOW } from "../../../../test/harness/admin-server.ts";
 import { decisionId, decisionRow } from "../../../../test/harness/decision-rows.ts";
+import { temporaryFolder } from "../../../../test/harness/release.ts";
+import { testSettings } from "../../../../test/harness/server-options.ts";
 
 afterAll(closeAdminServers);
 
@@ -73,6 +76,39 @@ describe("decisions", () => {
       "network=",
     ])
       expect((await ask("GET", `decisions?${query}`)).code).toBe("PARAMETER_INVALID");
+  });
+
+  test("are found by mailbox and account, with the current key of hashes and the one before it", async () => {
+    const [key, before] = ["n".repeat(32), "b".repeat(32)];
+    const settings = testSettings({ decisions: true, memoryKey: `${key}|${before}` });
+    const { ask, store } = await adminServer({ settings });
+    await store.decisions.add([
+      decisionRow(1, NOW, { mailbox_hash: traceHash(key, "mailbox", "janedoe@gmail.com") }),
+      decisionRow(2, NOW - 1, { mailbox_hash: traceHash(before, "mailbox", "janedoe@gmail.com") }),
+      decisionRow(3, NOW - 2, { account_hash: traceHash(key, "account", "user-81") }),
+    ]);
+    const find = async (query: string): Promise<unknown> => {
+      const { code, document } = await ask("GET", `decisions?${query}`);
+      return code ?? (document.decisions as { id: string }[]).map(({ id }) => Number(id.slice(4)));
+    };
+    expect(await find("mailbox=Jane.Doe%2Bshop@googlemail.com")).toEqual([1, 2]);
+    expect(await find("mailbox=jane@gmail.com")).toEqual([]);
+    expect(await find("account=user-81")).toEqual([3]);
+    expect(await find("account=user-81&mailbox=janedoe@gmail.com")).toEqual([]);
+    for (const mailbox of ["jane", "@", "a%00@example.com", "x".repeat(600)])
+      expect(await find(`mailbox=${mailbox}`)).toBe("PARAMETER_INVALID");
+  });
+
+  test("are not found by mailbox or account without the key of hashes", async () => {
+    const settings = testSettings({ decisions: true, dataDir: temporaryFolder() });
+    const { ask } = await adminServer({ settings });
+    for (const query of ["mailbox=jane@example.com", "account=user-81"]) {
+      const { code, document } = await ask("GET", `decisions?${query}`);
+      expect([code, document.detail]).toEqual([
+        "PARAMETER_INVALID",
+        expect.stringContaining("its key is missing here"),
+      ]);
+    }
   });
 
   test("are labelled, and counted by day and action for 30 days unless asked for more", async () => {

@@ -136,7 +136,8 @@ export class Decider {
     // Everything that reads the answerer comes before the wait, because the next request overwrites it.
     const evidence = (wants & WANTS.evidence) === 0 ? undefined : explain();
     const { history } = decidedBy;
-    const traces = history.facts.length === 0 ? NO_TRACES : tracesOf(history, input, answers, this.keys);
+    const hasTraces = !question.isSandbox && (this.keys.length > 0 || history.facts.length > 0);
+    const traces = hasTraces ? tracesOf(history, input, answers, this.keys) : NO_TRACES;
     const decide = (memories: Memories | undefined): Decided => {
       const known = memories === undefined ? facts : withHistory(facts, memories);
       const degraded = memories === undefined ? [...answers.degraded, "history" as const] : answers.degraded;

@@ -1,16 +1,22 @@
-// memory.ts: hashes what identifies a visitor, so that later decisions recognize the visitor without the database
-// containing anything that identifies them.
+// memory.ts: says what identifies a visitor, as hashes (store, decisions/hashes.ts).
 //
-// A hash is 96 bits of an HMAC-SHA-256. Its key is outside the database (run/memory-keys.ts), because whoever has both
-// can try all addresses of IPv4. Cost: about 2 µs for each trace and key, and only for traces that the ruleset wants.
+// Mailbox and account are always hashed, so that an operator finds the decisions about a customer. Network and address
+// are hashed only if the ruleset reads facts about them.
 
 import { canonicalMailbox, networkText, visitorNetwork } from "@inkling/engine";
-import type { DecisionInput, Trace, VisitorAnswers, Wanted } from "@inkling/engine/assess";
+import {
+  type DecisionInput,
+  TRACES,
+  type Trace,
+  type VisitorAnswers,
+  type Wanted,
+} from "@inkling/engine/assess";
+import { traceHash } from "@inkling/store/decisions/hashes";
 import type { VisitorTraces } from "@inkling/store/decisions/memory";
 import type { TraceColumns } from "@inkling/store/decisions/record";
 
-const HASH_BYTES = 12;
 const LOGIN_FAILED = "login_failed";
+const ALWAYS: ReadonlySet<Trace> = new Set(["mailbox", "account"]);
 
 /** @param keys the current key first, then the key before it during a rotation */
 export function tracesOf(
@@ -27,11 +33,11 @@ export function tracesOf(
     account,
   };
   const found: Partial<Record<Trace, readonly string[]>> = {};
-  for (const trace of traces) {
+  for (const trace of TRACES) {
     const value = values[trace];
-    if (value === undefined) continue;
+    if (value === undefined || !(traces.has(trace) || ALWAYS.has(trace))) continue;
     // stored decisions have the domain itself
-    found[trace] = trace === "domain" ? [value] : keys.map((key) => hashOf(key, trace, value));
+    found[trace] = trace === "domain" ? [value] : keys.map((key) => traceHash(key, trace, value));
   }
   return found;
 }
@@ -47,9 +53,3 @@ export function traceColumns(traces: VisitorTraces, event: string): TraceColumns
     account_hash: traces.account?.[0] ?? null,
   };
 }
-
-const hashOf = (key: string, trace: Trace, value: string): string =>
-  new Bun.CryptoHasher("sha256", key)
-    .update(`${trace} ${value}`)
-    .digest()
-    .toString("base64url", 0, HASH_BYTES);

@@ -1,13 +1,14 @@
-// memory-keys.ts: reads the keys for hashing what the server remembers about visitors.
+// memory-keys.ts: reads the keys for hashing what identifies visitors (store, decisions/hashes.ts) when a server starts.
 //
 // Without the setting, a host creates a key in its data folder. During a rotation, the setting and the file have two
 // keys, the new one first.
 
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { ServerSettings } from "@inkling/contract";
 import { AtomicFile, DATA_FOLDER, messageOf } from "@inkling/data";
+import { readHashKeys } from "@inkling/store/decisions/hashes";
 import { StartError } from "../http/start-error.ts";
 
 const MAX_KEYS = 2;
@@ -18,15 +19,13 @@ const KEY_BYTES = 32;
  * @returns no key if the server stores no decisions
  * @throws StartError
  */
-export function readMemoryKeys({
-  decisions,
-  dataDir,
-  memoryKey,
-}: Pick<ServerSettings, "decisions" | "dataDir" | "memoryKey">): readonly string[] {
-  if (!decisions) return [];
-  if (memoryKey !== undefined) return memoryKey.split("|");
-  const path = join(dataDir, DATA_FOLDER.memoryKey);
-  const keys = textOf(path).split(/\s+/).filter(Boolean);
+export function readMemoryKeys(
+  settings: Pick<ServerSettings, "decisions" | "dataDir" | "memoryKey">,
+): readonly string[] {
+  if (!settings.decisions) return [];
+  const path = join(settings.dataDir, DATA_FOLDER.memoryKey);
+  const keys = keysOf(path, settings);
+  if (settings.memoryKey !== undefined) return keys;
   if (keys.length > 0 && keys.length <= MAX_KEYS && keys.every(({ length }) => length >= MIN_LENGTH))
     return keys;
   throw new StartError(
@@ -36,10 +35,10 @@ export function readMemoryKeys({
   );
 }
 
-function textOf(path: string): string {
+function keysOf(path: string, settings: Pick<ServerSettings, "dataDir" | "memoryKey">): readonly string[] {
   try {
-    if (!existsSync(path)) createKey(path);
-    return readFileSync(path, "utf8");
+    if (settings.memoryKey === undefined && !existsSync(path)) createKey(path);
+    return readHashKeys(settings);
   } catch (error) {
     throw new StartError(
       "MEMORY_KEY",

@@ -39,6 +39,7 @@ function Overview({ rest }: { rest: string }) {
             event: { placeholder: "sign_up" },
             network: { placeholder: "address, /24 or /48" },
             domain: { placeholder: "example.com" },
+            mailbox: { placeholder: "jane@example.com" },
           },
         ]}
         bulk={LABEL}

@@ -75,7 +75,7 @@ function Changed({ report }: { report: Replayed }) {
           ["Precision", ({ precision }) => shareOf(precision)],
           ["Recall", ({ recall }) => shareOf(recall)],
           [
-            "Examples",
+            "Sample decisions",
             ({ examples }) =>
               examples.length > 0 && (
                 <details>
