@@ -26,6 +26,7 @@ const TOO_LARGE = problem(
   "CONTENT_TOO_LARGE",
   "The description of a visitor may be at most 64 KiB after decoding.",
 );
+const CUT_SHORT = problem("BODY_INVALID", "The body was cut short, or its gzip is damaged.");
 const LINE_TOO_LONG = problem("BODY_INVALID", "This line is longer than 64 KiB.");
 const CRASHED = problem("INTERNAL");
 
@@ -90,7 +91,7 @@ export async function answerDecision(
       answers,
     );
   }
-  const bytes = await readJsonBytes(server.memory.bodies, call, isGzip, MAX_VISITOR_BYTES, TOO_LARGE);
+  const bytes = await readVisitorBytes(server, call, isGzip);
   if (!(bytes instanceof Uint8Array)) return bytes;
   const decided = await server.decider.assess(parseJson(bytes), call.question);
   if ("code" in decided) return decided;
@@ -101,6 +102,10 @@ export async function answerDecision(
   store(server, decided, call.question);
   return decided.answer;
 }
+
+/** Reads the body of a request about one visitor. */
+const readVisitorBytes = ({ memory }: AssessServer, call: Call, isGzip: boolean) =>
+  readJsonBytes(memory.bodies, call, isGzip, MAX_VISITOR_BYTES, TOO_LARGE, CUT_SHORT);
 
 /** The text that names a hook's request, and what a copy of this request repeats. */
 export interface HookRequest {
@@ -176,7 +181,7 @@ export async function answerOutcome(
   if (form === "ndjson") return NO_OUTCOMES;
   const isGzip = isGzipped(headers.get("content-encoding"));
   if (typeof isGzip !== "boolean") return isGzip;
-  const bytes = await readJsonBytes(server.memory.bodies, call, isGzip, MAX_VISITOR_BYTES, TOO_LARGE);
+  const bytes = await readVisitorBytes(server, call, isGzip);
   if (!(bytes instanceof Uint8Array)) return bytes;
   const outcome = outcomeOf(parseJson(bytes));
   if (outcome === undefined) return OUTCOME_INVALID;

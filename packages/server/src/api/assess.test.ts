@@ -266,6 +266,17 @@ describe("what is refused, and not charged", () => {
     expect(recorded).toEqual([]);
   });
 
+  test("a body whose gzip is damaged, of a visitor or an outcome", async () => {
+    const { send } = setUp({ stores: true });
+    for (const path of ["", `/asm_${"9".repeat(16)}/outcome`]) {
+      const response = await send("no gzip", path, "application/json", { "Content-Encoding": "gzip" });
+      expect(await response.json()).toMatchObject({
+        code: "BODY_INVALID",
+        detail: expect.stringContaining("gzip"),
+      });
+    }
+  });
+
   test("another type of content", async () => {
     expect((await setUp().send("event=x", "", "application/x-www-form-urlencoded")).status).toBe(415);
   });

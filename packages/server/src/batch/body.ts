@@ -82,6 +82,7 @@ interface JsonCall {
 /**
  * Reads a whole JSON body.
  * @param tooLarge the problem with a body of more than `maxBytes`, decoded
+ * @param cutShort the problem with a body that is incomplete, or whose gzip is damaged
  */
 export async function readJsonBytes(
   bodies: Bodies,
@@ -89,12 +90,13 @@ export async function readJsonBytes(
   isGzip: boolean,
   maxBytes: number,
   tooLarge: Problem,
+  cutShort: Problem,
 ): Promise<Uint8Array | Problem> {
   const decode = isGzip ? gunzipped : undefined;
   const bytes = await bodies.read(request, { holder: key.id, maxBytes, decode });
-  if (bytes !== "too-large" && (await isCutOff(request))) return CUT_SHORT;
+  if (bytes !== "too-large" && (await isCutOff(request))) return cutShort;
   if (bytes instanceof Uint8Array) return bytes;
-  return { "too-large": tooLarge, "cut-short": CUT_SHORT, "too-many": TOO_MANY_AT_ONCE }[bytes];
+  return { "too-large": tooLarge, "cut-short": cutShort, "too-many": TOO_MANY_AT_ONCE }[bytes];
 }
 
 /**
@@ -113,7 +115,7 @@ export async function readValues(
   call: JsonCall,
   isGzip: boolean,
 ): Promise<readonly unknown[] | Problem> {
-  const bytes = await readJsonBytes(bodies, call, isGzip, MAX_JSON_BYTES, TOO_LARGE);
+  const bytes = await readJsonBytes(bodies, call, isGzip, MAX_JSON_BYTES, TOO_LARGE, CUT_SHORT);
   if (!(bytes instanceof Uint8Array)) return bytes;
   const document = parseJson(bytes);
   if (document === undefined) return UNREADABLE;

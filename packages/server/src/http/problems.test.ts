@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { ADMIN_PROBLEM_CODES, PROBLEM_CODES, PROBLEMS } from "@inkling/contract";
+import { ADMIN_PROBLEM_CODES, OPERATIONS, PROBLEM_CODES, PROBLEMS } from "@inkling/contract";
 import { AdminProblem, problem, problemBody } from "./problems.ts";
 
 describe("problems", () => {
@@ -35,6 +35,14 @@ describe("problems", () => {
       A: "b",
     });
   });
+});
+
+test.each([
+  ["batches", OPERATIONS.geolocate_batch],
+  ["outcomes", OPERATIONS.assess_outcome],
+] as const)("the rows of the problems that /openapi.json lists for %s say so", (returner, { problems }) => {
+  const unlisted = problems.filter((code) => !(PROBLEMS[code].by as readonly string[]).includes(returner));
+  expect(unlisted).toEqual([]);
 });
 
 const PAGES = [
