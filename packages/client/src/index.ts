@@ -9,6 +9,7 @@ export { type ClientCode, type ErrorCode, InklingError, type ServerCode } from "
 export type * from "./generated.ts";
 export type { BatchOptions, EmailOptions, LookupOptions, LookupResult, Lookups } from "./lookups.ts";
 export type { TrustProxy } from "./middleware/caller-address.ts";
+export type { Admitted, InvalidEmail } from "./middleware/protect.ts";
 export type { Visitor, VisitorOptions } from "./middleware/visitor.ts";
 export type { InklingOptions } from "./options.ts";
 export { denies, type IfUnavailable, type OnUnavailable, Unavailable, type Verdict } from "./unavailable.ts";

@@ -124,7 +124,7 @@ class Batch:
                 if len(results) > before:
                     failures = 0
                 failures += 1
-                if not error.is_passing or failures > self.retries:
+                if not error.is_retryable or failures > self.retries:
                     return results, error
                 pause = pause_before(failures, error.retry_after)
                 if pause > self.timeout:  # for example a quota that is used up until midnight

@@ -45,14 +45,14 @@ class InklingError(Exception):
         return "%s (%s)" % (self.args[1], self.code)
 
     @property
-    def is_unreached(self) -> bool:
+    def _is_unreached(self) -> bool:
         """Was there no response, or only part of one?"""
         return self.code in _UNREACHED_CODES
 
     @property
-    def is_passing(self) -> bool:
+    def is_retryable(self) -> bool:
         """May the same request succeed a little later?"""
-        return self.is_unreached or self.http_status in _RETRYABLE_STATUSES
+        return self._is_unreached or self.http_status in _RETRYABLE_STATUSES
 
     @property
     def is_throttled(self) -> bool:
@@ -62,7 +62,7 @@ class InklingError(Exception):
     @property
     def is_unavailable(self) -> bool:
         """Is there no answer although the request is correct? `on_unavailable` applies to these errors."""
-        return self.code in _UNAVAILABLE_CODES or self.is_passing
+        return self.code in _UNAVAILABLE_CODES or self.is_retryable
 
 
 def is_problem(value: Any) -> bool:

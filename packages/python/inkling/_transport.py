@@ -200,7 +200,7 @@ class Transport:
         try:
             result = self._tries(request, timeout, retries, read, is_probe)
         except InklingError as error:
-            if error.is_unreached:
+            if error._is_unreached:
                 breaker.fail(is_probe, error)
             else:
                 breaker.succeed()
@@ -228,7 +228,7 @@ class Transport:
                 return self.once(request, end - now, lambda: end - time.monotonic(), read)
             except InklingError as error:
                 failures += 1
-                if not error.is_passing or failures > retries or (is_probe and error.is_unreached):
+                if not error.is_retryable or failures > retries or (is_probe and error._is_unreached):
                     raise
                 pause = pause_before(failures, error.retry_after)
                 if time.monotonic() + pause >= deadline:

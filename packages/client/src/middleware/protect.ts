@@ -6,14 +6,17 @@
 // allows gets a decision about the email address only.
 
 import type { DecisionResult } from "../assess.ts";
-import type { DecisionInput } from "../generated.ts";
+import type { Decision, DecisionInput } from "../generated.ts";
 import { refuseUnknown, wrong } from "../options.ts";
 import { type OnUnavailable, settle, Unavailable } from "../unavailable.ts";
 import type { RequestFacts } from "./request-facts.ts";
 import { type AddressOptions, addressFinder, addressUnknown } from "./visitor.ts";
 
-/** What a handler receives: a decision that is not "deny", or the reason why there is none. */
-export type Admitted = DecisionResult | Unavailable;
+/**
+ * What a handler receives: a decision that is not "deny", or the reason why there is none. The client allows then, so
+ * reading a decision's field returns undefined.
+ */
+export type Admitted = DecisionResult | (Unavailable & { readonly [K in keyof Decision]?: undefined });
 
 /** The parts of the client that protect() needs. */
 export interface Assessor {
