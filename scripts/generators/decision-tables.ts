@@ -1,10 +1,27 @@
-// decision-tables.ts: generates the tables of reasons and facts in docs/decision-reference.md from the rows of
-// decisions.
+// decision-tables.ts: generates the table of a decision's fields in docs/decisions.md, and the tables of reasons and facts
+// in docs/decision-reference.md, from the rows of decisions.
 
-import { FACT_NAMES, FACT_ROWS, REASON_CODES, REASON_ROWS } from "@inkling/contract";
+import { DECISION, FACT_NAMES, FACT_ROWS, type Field, REASON_CODES, REASON_ROWS } from "@inkling/contract";
 import { type GeneratedSection, markdownTable } from "./generated.ts";
 
 const PAGE = "docs/decision-reference.md";
+
+const code = (text: string) => `\`${text}\``;
+
+/** Returns the JSON type of a field. "?" marks fields of an object that may be omitted. */
+function typeOf(row: Field): string {
+  if (row.type === "list") {
+    const { of } = row;
+    if (of.type !== "object") return "list of strings";
+    const names = Object.entries<Field>(of.fields).map(([name, { optional }]) =>
+      optional ? `${name}?` : name,
+    );
+    return `list of ${code(`{ ${names.join(", ")} }`)}`;
+  }
+  if (row.type === "text" && row.values !== undefined) return row.values.map(code).join(", ");
+  if (row.type === "text") return row.nullable ? "string or `null`" : "string";
+  return row.type;
+}
 
 export function decisionTables(): GeneratedSection[] {
   const reasons = REASON_CODES.map((code) => {
@@ -15,7 +32,17 @@ export function decisionTables(): GeneratedSection[] {
     const { type, meaning, data } = FACT_ROWS[name];
     return [`\`${name}\``, type, meaning, data === undefined ? "" : `\`${data}\``];
   });
+  const fields = Object.entries<Field>(DECISION.fields).map(([name, row]) => [
+    code(name),
+    typeOf(row),
+    row.docs ?? row.description!.replace(/^[A-Z]/, (letter) => letter.toLowerCase()),
+  ]);
   return [
+    {
+      path: "docs/decisions.md",
+      section: "decision",
+      content: markdownTable(["field", "type", "meaning"], fields),
+    },
     {
       path: PAGE,
       section: "reasons",

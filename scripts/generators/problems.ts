@@ -1,7 +1,7 @@
 // problems.ts: generates the TypeScript client's error codes and hints, and the tables of docs/errors.md and
 // docs/admin-api.md.
 
-import { ADMIN_PROBLEMS, CLIENT_PROBLEMS, PROBLEMS } from "@inkling/contract";
+import { ADMIN_PROBLEMS, CLIENT_PROBLEMS, PROBLEMS, RETURNERS } from "@inkling/contract";
 import { type Generated, markdownTable } from "./generated.ts";
 
 const PAGE = "docs/errors.md";
@@ -9,7 +9,7 @@ const ADMIN_PAGE = "docs/admin-api.md";
 
 export const problems = (): Generated[] => [
   { path: "packages/client/src/error-codes.ts", content: codes() },
-  { path: PAGE, section: "problems", content: table(PROBLEMS, () => "") },
+  { path: PAGE, section: "problems", content: publicTable() },
   {
     path: ADMIN_PAGE,
     section: "admin problems",
@@ -46,6 +46,20 @@ ${hints(CLIENT_PROBLEMS)}
 `;
 }
 
+function publicTable(): string {
+  return markdownTable(
+    ["code", "status", "title", "returned by"],
+    Object.entries(PROBLEMS).map(([code, { status, title, by }]) => [
+      linkTo(code),
+      String(status),
+      title,
+      by === RETURNERS ? "all" : by.join(", "),
+    ]),
+  );
+}
+
+const linkTo = (code: string, page = "") => `[\`${code}\`](${page}#${code.toLowerCase()})`;
+
 /** @param pageOf returns the page with a code's section, or "" for the table's page */
 function table(
   rows: Readonly<Record<string, { readonly status: number; readonly title: string }>>,
@@ -54,7 +68,7 @@ function table(
   return markdownTable(
     ["code", "status", "title"],
     Object.entries(rows).map(([code, { status, title }]) => [
-      `[\`${code}\`](${pageOf(code)}#${code.toLowerCase()})`,
+      linkTo(code, pageOf(code)),
       String(status),
       title,
     ]),

@@ -207,13 +207,18 @@ export const DECISION = {
   fields: {
     id: { type: "text", pattern: /^asm_[0-9A-Za-z]{16}$/, description: "The decision's id" },
     action: { type: "text", values: ACTIONS, description: "What to do with the visitor" },
-    review: { type: "boolean", description: "True if a rule asks for a manual review" },
+    review: {
+      type: "boolean",
+      description: "True if a rule asks for a manual review",
+      docs: "`true` if the rule that decided asks for a manual review",
+    },
     score: {
       type: "number",
       minimum: 0,
       maximum: 1,
       description:
         "1 - (1 - weight) * (1 - weight) ... over the reasons, rounded to two decimals. It is not a probability",
+      docs: "[the score](#score), from 0 to 1",
     },
     reasons: {
       type: "list",
@@ -234,12 +239,14 @@ export const DECISION = {
         },
       },
       description: "The reasons behind the score. Later versions may add codes",
+      docs: "[the reasons](decision-reference.md#reasons) behind the score. `precision` is the share of decisions with this reason that were fraud, if [enough outcomes](rulesets.md#calibration) are known",
     },
     rule: {
       type: "text",
       nullable: true,
       description:
         "The rule that decided; null if the score decided. If `degraded` lists data, `on_missing` may have made the action stricter",
+      docs: "the rule that decided; `null` if the score decided. If `degraded` is not empty, [`on_missing`](#missing-data) may have made the action stricter",
     },
     shadow: {
       type: "list",
@@ -253,11 +260,13 @@ export const DECISION = {
         },
       },
       description: "What each shadow rule would have decided. Shadow rules never change the action",
+      docs: "what each matching [shadow rule](rulesets.md#a-rule-from-shadow-to-live) would have decided; `review` is `true` or omitted",
     },
     degraded: {
       type: "list",
       of: { type: "text", values: DEGRADED_DATA },
       description: "Data that was missing. The visitor may be riskier than the answer suggests",
+      docs: `[missing data](#missing-data): ${DEGRADED_DATA.map((name) => `\`${name}\``).join(", ")}`,
     },
     history: {
       type: "list",
@@ -274,6 +283,7 @@ export const DECISION = {
       },
       description:
         "What earlier decisions say about this visitor, if the ruleset reads facts about it and something is remembered",
+      docs: "[what the server remembers](#what-the-server-remembers) about this visitor; omitted unless the ruleset reads it and there is something",
     },
     ruleset: {
       type: "number",
@@ -286,6 +296,7 @@ export const DECISION = {
       optional: true,
       description:
         "The email address that the visitor probably meant. Only if the address looks mistyped. Ask the visitor, and never send mail to it unasked",
+      docs: "the address that the visitor [probably meant](email.md#labels), such as `jane@gmail.com` for `jane@gmail.con`; omitted unless the address looks mistyped. Ask the visitor, as [`protect()`](sign-up-protection.md) does, and send no mail to it, because it may belong to another person",
     },
     facts: {
       type: "object",
@@ -293,6 +304,7 @@ export const DECISION = {
       isOpen: true,
       optIn: "facts",
       description: "Only with `include=facts`: the facts that rules read, by name. Unknown facts are omitted",
+      docs: "with `?include=facts`: the [facts](decision-reference.md#facts) that rules can read, by name",
       fields: {},
     },
     ip: {
@@ -300,6 +312,7 @@ export const DECISION = {
       optional: true,
       optIn: "evidence",
       description: "Only with `include=evidence`: the address lookups",
+      docs: "with `?include=evidence`: the lookups of the address, with their [evidence](evidence.md)",
       fields: {
         geolocate: { ...ANSWER_FIELDS.geolocate, optional: true },
         reputation: { ...ANSWER_FIELDS.reputation, optional: true },
@@ -310,6 +323,7 @@ export const DECISION = {
       optional: true,
       optIn: "evidence",
       description: "Only with `include=evidence`: the email lookup",
+      docs: "with `?include=evidence`: the lookup of the email address, with its evidence",
     },
   },
 } as const satisfies Shape;

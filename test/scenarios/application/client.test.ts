@@ -3,8 +3,8 @@
 // servers.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
 import { NO_FLAGS, SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "@inkling/contract";
 import { parsePeer } from "@inkling/engine";
 import { type NewKey, openStore, parseNewKey } from "@inkling/store";
@@ -18,8 +18,32 @@ import { ServerProgram } from "../../harness/server-program.ts";
 const ROOT = resolve(import.meta.dir, "../../..");
 const README = readFileSync(join(CLIENT, "README.md"), "utf8");
 const MIDDLEWARE = readFileSync(join(CLIENT, "MIDDLEWARE.md"), "utf8");
-/** Examples in TypeScript on both pages. */
-const blocks = [...`${README}\n${MIDDLEWARE}`.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text]) => text!);
+const SIGN_UP = readFileSync(join(ROOT, "docs/sign-up-protection.md"), "utf8");
+/** Examples in TypeScript on both pages. Next.js resolves a file without its extension, which Node does not. */
+const blocks = [...`${README}\n${MIDDLEWARE}`.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text]) =>
+  text!.replace(/ from "(\.\/[\w-]+)";$/gm, ' from "$1.js";'),
+);
+/** Recipes in JavaScript that sign-up-protection.md says to compile in TypeScript too. Koa has no types here. */
+const recipes = ["express", "fastify", "hono"].map((framework) => {
+  const isIt = (text: string) => text.includes(`"@inkling/client/${framework}"`);
+  return [...SIGN_UP.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, text]) => text!).find(isIt)!;
+});
+/** Returns the name that a block's first line gives its file, if any. */
+const fileOf = (text: string) => /^\/\/ (\S+)\.ts\n/.exec(text)?.[1];
+const typeScript = new Bun.Transpiler({ loader: "ts" });
+
+/** Installs the part of Next.js that the pages use. Its headers are those that a test sets. */
+function installNextHeaders(): void {
+  const folder = join(project, "node_modules/next");
+  mkdirSync(folder, { recursive: true });
+  const exports = { "./headers": { types: "./headers.d.ts", default: "./headers.js" } };
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "next", type: "module", exports }));
+  writeFileSync(join(folder, "headers.d.ts"), "export declare function headers(): Promise<Headers>;\n");
+  writeFileSync(
+    join(folder, "headers.js"),
+    "export const headers = async () => new Headers(globalThis.sent);\n",
+  );
+}
 const NODE = Bun.which("node")!;
 /** For another version of Node, put it first in PATH. */
 const NODE_MAJOR = `Node ${/\d+/.exec(Bun.spawnSync([NODE, "--version"]).stdout.toString())}`;
@@ -57,6 +81,12 @@ async function startServer(): Promise<void> {
 
 beforeAll(async () => {
   [packed] = await Promise.all([installClient(project), startServer()]);
+  installNextHeaders();
+  for (const text of blocks) {
+    const file = fileOf(text);
+    if (file !== undefined)
+      writeFileSync(join(project, `${basename(file)}.js`), typeScript.transformSync(text));
+  }
 });
 afterAll(() => server.kill());
 
@@ -91,8 +121,8 @@ describe("the package", () => {
     ["esnext", "bundler"],
   ])("has types, which the pages' examples use: %s", async (module, moduleResolution) => {
     expect(blocks.length).toBeGreaterThan(3);
-    blocks.forEach((text, i) => {
-      writeFileSync(join(project, `readme-${i}.ts`), text);
+    [...blocks, ...recipes].forEach((text, i) => {
+      writeFileSync(join(project, `${basename(fileOf(text) ?? `readme-${i}`)}.ts`), text);
     });
     const subPaths = Object.keys(JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8")).exports);
     const frameworks = subPaths
@@ -236,9 +266,38 @@ describe.each(RUNTIMES.filter(([, [program]]) => program !== ""))("on %s", (name
       const examples = blocks.filter((text) => text.includes("@inkling/client/testing"));
       expect(examples).toHaveLength(4);
       for (const example of examples) {
-        writeFileSync(join(project, "unit.mjs"), example);
+        writeFileSync(join(project, "unit.mjs"), typeScript.transformSync(example));
         await run([command[0], "unit.mjs"], project);
       }
+    });
+
+    test("the server action for Next.js answers each visitor", async () => {
+      const action = readFileSync(join(project, "actions.js"), "utf8");
+      writeFileSync(join(project, "actions.js"), action.replace("http://127.0.0.1:8080", url));
+      const rows = [
+        ["jane@example.com", "192.0.2.1", "welcome"],
+        ["jane@example.com", "192.0.2.6", "confirm"],
+        ["jane@example.com", undefined, "welcome"],
+        ["jane@example.com", "10.0.0.1", "confirm"],
+        ["jane@example.com", "203.0.113.14", "try again later"],
+        ["jane@disposable.example", "192.0.2.1", "refused"],
+        ["jane@mistyped.example", "192.0.2.1", "Did you mean jane@example.com?"],
+        ["jane", "192.0.2.1", "Please check the email address."],
+        ["", "192.0.2.1", "Please check the email address."],
+        [undefined, "192.0.2.1", "Please check the email address."],
+      ] as const;
+      const script = `import { signUp } from "./actions.js";
+const answers = [];
+for (const [email, from] of ${JSON.stringify(rows)}) {
+  globalThis.sent = from ? { "X-Forwarded-For": from } : {};
+  const form = new FormData();
+  if (email !== null) form.set("email", email);
+  answers.push(await signUp(form));
+}
+console.log(JSON.stringify(answers));`;
+      writeFileSync(join(project, "act.mjs"), script);
+      const answers = await run(["env", `KEY=${tokens.sandbox}`, command[0], "act.mjs"], project);
+      expect(JSON.parse(answers)).toEqual(rows.map(([, , answer]) => answer));
     });
   }
 

@@ -40,12 +40,15 @@ else
     await run([withFrameworks, "-B", "test/test_protect.py"], PYTHON);
     const examples = [...README.matchAll(/^```python\n([\s\S]*?)^```$/gm)].map(([, code]) => code!);
     const hooks = examples.find((code) => code.includes("gate = protect("))!;
+    const folder = temporaryFolder();
     const path = [PYTHON, process.env.PYTHONPATH].filter(Boolean).join(":");
+    const environment = ["TURNSTILE_SECRET=x", "TURNSTILE_SITE_KEY=the site key"];
     const python = (code: string) =>
-      run(["env", `PYTHONPATH=${path}`, withFrameworks, "-B", "-c", code], PYTHON);
+      run(["env", `PYTHONPATH=${path}`, ...environment, withFrameworks, "-B", "-c", code], folder);
     await python(hooks.replace("ink_live_…", "ink_test_fake_0"));
     const tests = examples.filter((code) => code.includes("def test_sign_up"));
     expect(tests).toHaveLength(3);
+    writeFileSync(join(folder, "sign_up.py"), examples.find((code) => code.includes("-> FastAPI:"))!);
     // FastAPI's TestClient needs a package that FastAPI itself does not install.
     const hasClient = Bun.spawnSync([withFrameworks, "-c", "import httpx"], {
       env: { PYTHONPATH: path },
@@ -75,15 +78,32 @@ withPrograms("the README's examples run", ["python3"], true, async () => {
   const { server, origin, keys } = await startSmallServer();
   try {
     const examples = [...README.matchAll(/^```python\n([\s\S]*?)^```$/gm)].map(([, code]) => code!);
-    const [lookups, decisions] = examples;
-    const concurrent = examples.find((code) => code.includes("asyncio.gather"))!;
+    const [first, lookups, decisions] = examples;
+    const exampleWith = (text: string) => examples.find((code) => code.includes(text))!;
+    const concurrent = exampleWith("asyncio.gather");
     const folder = temporaryFolder();
     const environment = [`SERVER=${origin}`, `KEY=${keys.test}`, `PYTHONPATH=${PYTHON}`];
     const python = (...args: string[]) => run(["env", ...environment, "python3", "-B", ...args], folder);
 
-    const sandboxed = lookups!
-      .replace("http://127.0.0.1:8080", origin)
-      .replace("ink_live_…", keys.test)
+    const onServer = (code: string) =>
+      code.replace("http://127.0.0.1:8080", origin).replace("ink_live_…", keys.test);
+    const plain = onServer(first!)
+      .replace("185.220.101.1", "192.0.2.6")
+      .replace("mailinator.com", "disposable.example");
+    expect(await python("-c", plain)).toBe("True\nTrue\n");
+    expect(await python("-c", onServer(exampleWith("in SERVER_CODES")))).toStartWith("IP_ADDRESS_RESERVED ");
+    await python("-c", exampleWith("fake.outcome("));
+    const fake = "from inkling.testing import FakeInkling\nfake = FakeInkling()";
+    const labels = [
+      'print(charge_back(fake, "asm_" + "0" * 16), charge_back(fake, "asm_1"))',
+      'fake.server.fail("DECISIONS_UNREACHABLE")',
+      'print(charge_back(fake, "asm_1"))',
+    ];
+    expect(await python("-c", [exampleWith("def charge_back"), fake, ...labels].join("\n"))).toBe(
+      "labelled unknown\nlater\n",
+    );
+
+    const sandboxed = onServer(lookups!)
       .replaceAll("81.2.69.142", "192.0.2.6")
       .replace("someone@mailinator.com", "jane@mx-disposable.example");
     const checks = [
@@ -99,10 +119,10 @@ withPrograms("the README's examples run", ["python3"], true, async () => {
       (ip) =>
         `print(sign_up({"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": "${ip}"}, {"email": "a@example.com"}))`,
     );
-    const decided = decisions!
-      .replace("http://127.0.0.1:8080", origin)
-      .replace("ink_live_…", keys.test)
-      .replace(', on_unavailable="allow"', ', on_unavailable="allow", retries=0');
+    const decided = onServer(decisions!).replace(
+      ', on_unavailable="allow"',
+      ', on_unavailable="allow", retries=0',
+    );
     writeFileSync(join(folder, "decisions.py"), [decided, ...calls].join("\n"));
     expect(await python("decisions.py")).toBe("welcome\nconfirm\nconfirm\n");
     expect(printed.some((line) => line.startsWith("192.0.2."))).toBe(true);
@@ -113,8 +133,7 @@ withPrograms("the README's examples run", ["python3"], true, async () => {
       'abusers(["192.0.2.1", "192.0.2.4"])',
     ];
     const prints = awaited.map((call) => `print(asyncio.run(${call}))`);
-    const sandboxedToo = concurrent.replace("http://127.0.0.1:8080", origin).replace("ink_live_…", keys.test);
-    writeFileSync(join(folder, "awaited.py"), [sandboxedToo, ...prints].join("\n"));
+    writeFileSync(join(folder, "awaited.py"), [onServer(concurrent), ...prints].join("\n"));
     expect(await python("awaited.py")).toBe("True\n('GB', True)\n['192.0.2.4']\n");
   } finally {
     await server.stop();

@@ -33,18 +33,23 @@ function blockOf(section: string): readonly [file: string, text: string] {
 }
 
 /** Where Cloudflare's documentation describes it: a token counts once, and only with the secret. */
-const tokens = new Set(["solved-1", "solved-2"]);
-const siteverify = Bun.serve({
-  port: 0,
-  hostname: "127.0.0.1",
-  async fetch(request) {
-    const form = await request.formData();
-    if (form.get("secret") !== "the secret")
-      return Response.json({ success: false, "error-codes": ["invalid-input-secret"] });
-    const success = tokens.delete(String(form.get("response")));
-    return Response.json({ success, "error-codes": success ? [] : ["timeout-or-duplicate"] });
-  },
-});
+const startSiteverify = (tokens: Set<string>) =>
+  Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    async fetch(request) {
+      const form = await request.formData();
+      if (form.get("secret") !== "the secret")
+        return Response.json({ success: false, "error-codes": ["invalid-input-secret"] });
+      const success = tokens.delete(String(form.get("response")));
+      return Response.json({ success, "error-codes": success ? [] : ["timeout-or-duplicate"] });
+    },
+  });
+/** Returns the block of a page that contains a text. */
+const blockWith = (page: string, text: string) =>
+  [...readFileSync(join(ROOT, page), "utf8").matchAll(/^```(?:ts|python)\n([\s\S]*?)^```$/gm)]
+    .map(([, code]) => code!)
+    .find((code) => code.includes(text))!;
 
 beforeAll(async () => {
   const dataDir = temporaryFolder();
@@ -57,7 +62,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const child of children) child.kill();
-  siteverify.stop(true);
   await inkling.server.stop();
 });
 
@@ -227,26 +231,60 @@ describe.each(
   });
 });
 
-describe("the CAPTCHA", () => {
-  const [, module] = blockOf("Challenge with a CAPTCHA");
-  const change = (code: string) => {
-    expect(code).toContain("{ trustProxy: 1 }");
-    expect(code).toContain('decision.action === "allow"');
-    const changed = code
-      .replace("{ trustProxy: 1 }", "{ trustProxy: 1, ...captcha }")
-      .replace('decision.action === "allow"', "!(decision instanceof Unavailable)")
-      .replace("import { Inkling }", "import { Inkling, Unavailable }");
-    return `${module.replace(/https:\/\/challenges\S+(?=")/, siteverify.url.href)}\n${changed}`;
-  };
+const SITEVERIFY = /https:\/\/challenges\S+(?=")/;
+/** The recipe with a CAPTCHA, in each framework that the pages have a version for. */
+const CAPTCHAS: Readonly<Record<string, Recipe | undefined>> = {
+  Express: {
+    ...node("express"),
+    change: (code) => {
+      const [, module] = blockOf("Challenge with a CAPTCHA");
+      expect(code).toContain("{ trustProxy: 1 }");
+      expect(code).toContain('decision.action === "allow"');
+      const changed = code
+        .replace("{ trustProxy: 1 }", "{ trustProxy: 1, ...captcha }")
+        .replace('decision.action === "allow"', "!(decision instanceof Unavailable)")
+        .replace("import { Inkling }", "import { Inkling, Unavailable }");
+      return `${module}\n${changed}`;
+    },
+  },
+  "Next.js": {
+    ...RECIPES["Next.js"]!,
+    change: (code) => {
+      const module = blockWith("packages/client/MIDDLEWARE.md", "export function createPost");
+      const route = code.trim().split("\n").slice(-2).join("\n");
+      return `${module}\n${RECIPES["Next.js"]!.change!(route)}`;
+    },
+  },
+  FastAPI: RECIPES.FastAPI && {
+    ...RECIPES.FastAPI,
+    change: () =>
+      `${blockWith("packages/python/README.md", "-> FastAPI:")}
+app = create_app(Inkling("http://127.0.0.1:8080", os.environ["KEY"]))`,
+  },
+};
+
+describe.each(Object.entries(CAPTCHAS))("the CAPTCHA in %s", (section, recipe) => {
+  if (recipe === undefined) {
+    test.skip("needs the packages fastapi and uvicorn", () => {});
+    return;
+  }
+  const tokens = new Set(["solved-1", "solved-2"]);
+  const siteverify = startSiteverify(tokens);
+  const change = (code: string) =>
+    recipe.change!(code)
+      .replace(SITEVERIFY, siteverify.url.href)
+      .replace("http://127.0.0.1:8080", inkling.origin);
   let url: string;
   beforeAll(async () => {
-    url = await start("Express", { ...node("express"), change }, { key: inkling.keys.live });
+    url = await start(section, { ...recipe, change }, { key: inkling.keys.live });
   });
+  afterAll(() => siteverify.stop(true));
   const signUp = async (more: object, from = PROXY) => {
     const headers = { "Content-Type": "application/json", "X-Forwarded-For": from };
     const body = JSON.stringify({ email: "jane@gmail.com", ...more });
     const response = await fetch(`${url}/sign-up`, { method: "POST", headers, body });
-    return [response.status, await response.json()];
+    const answer = (await response.json()) as { readonly detail?: object };
+    return [response.status, answer.detail ?? answer]; // FastAPI puts the JSON of a refusal in `detail`
   };
   const asked = [403, { captcha: "the site key" }];
   const created = [201, { account: "created" }];
@@ -278,5 +316,12 @@ describe("the CAPTCHA", () => {
     siteverify.stop(true);
     tokens.add("solved-3");
     expect(await signUp(token("solved-3"))).toEqual(asked);
+  });
+  test("without a server: a confirmation", async () => {
+    url = await start(section, {
+      ...recipe,
+      change: (code) => change(code).replace(inkling.origin, NOWHERE),
+    });
+    expect(await signUp({})).toEqual([201, { account: "to be confirmed" }]);
   });
 });
