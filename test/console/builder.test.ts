@@ -109,12 +109,14 @@ test("a rule is built, previewed, published in shadow, counted, and made live", 
   await clause("Condition 3, part 2").getByLabel("Fact").selectOption("ip.is_proxy");
   await field("Action").selectOption("deny");
   await builder().getByLabel("A person should review the visitor").check();
+  await builder().getByLabel("If the score's action is stricter, it applies (at_least)").check();
   const rule = `[[rule]]
 name = "british-proxies"
 when = 'event == "sign_up" && ip.country in ["GB", "IE"] && (ip.is_tor_exit || ip.is_proxy)'
 then = "deny"
 mode = "shadow"
 review = true
+at_least = true
 `;
   expect(await readRuleset(page)).toContain(rule);
   await checked("0 live rules, 6 in shadow; 5 of 5 examples pass");

@@ -460,7 +460,7 @@ describe("what people decide", () => {
     await page.unroute("**/admin/v1/decisions/outcomes");
   });
 
-  test("calibration: how often reasons and rules were right, and suggested weights that are published", async () => {
+  test("calibration: the precision of reasons and rules, and suggested weights that are published", async () => {
     await go("calibration");
     const of = async (table: string, name: string) =>
       (await rowsIn(page, table)).find((row) => row.startsWith(name));
@@ -686,6 +686,9 @@ describe("decisions", () => {
     await page.getByRole("link", { name: "All these decisions" }).first().click();
     await until(async () => (await rows()).length === 1);
     expect((await rows())[0]).toContain("user-1");
+    await go(`lookup/${smallDomain(4)}`);
+    await page.getByRole("heading", { name: `Decisions by domain ${smallDomain(4)}` }).waitFor();
+    expect(await page.getByRole("heading", { name: /^Decisions by mailbox/ }).count()).toBe(0);
   });
 
   test("facts that name a network, an AS or a domain link to its page", async () => {
@@ -734,6 +737,13 @@ describe("decisions", () => {
       expect.stringMatching(/^proxies deny 2 1 100% of 1 \d+% to 100% 100% of 1 \d+% to 100% 1/),
       expect.stringMatching(/^logins challenge ?shadow 2 \d if it were live/),
     ]);
+    await page.getByLabel("Decisions of", { exact: true }).selectOption("the last 180 days");
+    await page.getByText("from an earlier draft or another period").waitFor();
+    const asked = page.waitForRequest("**/admin/v1/rulesets/replay");
+    await page.getByRole("button", { name: "Replay the draft" }).click();
+    const { since } = (await asked).postDataJSON();
+    expect(Math.round((Date.now() - Date.parse(since)) / 86_400_000)).toBe(180);
+    await page.getByText("1 of 3 decisions would change").waitFor();
     await page
       .locator("summary")
       .filter({ hasText: /^1 allow→ deny/ })
@@ -774,6 +784,11 @@ describe("decisions", () => {
     expect(await page.getByText("Not labelled").count()).toBe(0);
     await until(async () => (await outcomes()).join() === "legitimate,fraud,legitimate");
     await until(async () => /legitimate\s+2\s+fraud\s+1/.test(await textOf(page))); // in the last 30 days
+    await row().nth(1).getByRole("checkbox").check();
+    await label(1, "No outcome");
+    await until(async () => (await outcomes()).join() === "legitimate,proxy,legitimate");
+    await row().nth(1).getByRole("checkbox").check();
+    await label(1, "Fraud");
     await page.reload();
     await until(async () => (await outcomes()).join() === "legitimate,fraud,legitimate");
   });

@@ -59,7 +59,8 @@ export function AssessVisitor({ title, given, declared, text }: AssessVisitorPro
           <p class="actions">
             <button type="submit">Assess</button>
             <span class="faint">
-              Enter an address, an email address, or both. Nothing is stored, logged or counted.
+              Enter an address, an email address, or both. Nothing is stored, logged or counted. Facts that
+              begin with <code>count.</code> or <code>history.</code> are unknown here.
             </span>
           </p>
         </form>

@@ -22,8 +22,8 @@ export const DecisionDetail = ({ id }: { id: string }) => (
       <StoredDecision of={decision}>
         <Card title="Outcome">
           <p class="faint">
-            How the visitor turned out. The outcome does not change the decision; replays use it to measure
-            rules and reasons.
+            How the visitor turned out. The outcome does not change this decision. It measures rules and
+            reasons, and facts such as <code>history.mailbox_fraud</code> count fraud against later visitors.
           </p>
           <OutcomeForm
             of={decision}

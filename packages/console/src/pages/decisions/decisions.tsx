@@ -61,8 +61,8 @@ const LABEL: BulkAction<Decision> = {
     const note = ` The new outcome replaces the earlier outcome of ${formatCount(replaced)}.`;
     return `How the visitors turned out.${replaced > 0 ? note : ""}`;
   },
-  choices: OUTCOMES.map((outcome) => [outcome, OUTCOME_TEXTS[outcome]] as const),
-  run: ({ id }, outcome) => setOutcome(id, outcome as Outcome), // one of the choices
+  choices: [...OUTCOMES.map((outcome) => [outcome, OUTCOME_TEXTS[outcome]] as const), ["none", "No outcome"]],
+  run: ({ id }, outcome) => setOutcome(id, outcome as Outcome | "none"), // one of the choices
   link: (id) => `#/decisions/${id}`,
 };
 

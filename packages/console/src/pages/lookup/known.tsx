@@ -20,11 +20,10 @@ type Filter = readonly [
 /** Returns the filters for decisions about a value; none if decisions do not store what they would match. */
 function filtersOf(answer: Answer): readonly Filter[] {
   if (answer.kind === "as") return [];
-  if ("email" in answer)
-    return [
-      ["mailbox", answer.value],
-      ["domain", answer.value.slice(answer.value.lastIndexOf("@") + 1).toLowerCase()],
-    ];
+  if ("email" in answer) {
+    const domain = answer.value.slice(answer.value.lastIndexOf("@") + 1).toLowerCase();
+    return [...(answer.kind === "email" ? [["mailbox", answer.value] as const] : []), ["domain", domain]];
+  }
   if (answer.kind === "network")
     return /:.*\/48$|^[^:]*\/24$/.test(answer.network) ? [["network", answer.network]] : [];
   if (answer.kind === "address") return [["network", answer.address ?? answer.value]];

@@ -166,7 +166,7 @@ function RuleFields({ rule, facts, set }: RuleFieldsProps) {
       </Field>
       {(action !== "allow" || isAtLeast) && (
         <Check
-          text="If the score's action is stricter, it applies"
+          text="If the score's action is stricter, it applies (`at_least`)"
           value={isAtLeast}
           onChange={(value) => set("at_least", value)}
         />
@@ -192,7 +192,7 @@ interface CheckProps {
 const Check = ({ text, value, onChange }: CheckProps) => (
   <label class="inline">
     <input type="checkbox" checked={value} onChange={(event) => onChange(event.currentTarget.checked)} />{" "}
-    {text}
+    <Marked text={text} />
   </label>
 );
 

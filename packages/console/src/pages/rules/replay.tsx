@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { Replayed } from "../../answers.ts";
 import { call } from "../../api.ts";
 import { Badge, Button, Card, Notice, RelativeTime } from "../../components/basics.tsx";
+import { Field, Select } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { Table, TwoLines } from "../../components/table.tsx";
 import { formatCount, formatPercent } from "../../format.ts";
@@ -15,22 +16,43 @@ type Rule = Replayed["rules"][number];
 type Share = Rule["precision"];
 type Examples = Rule["examples"];
 
+const DAY_MS = 86_400_000;
+const PERIODS = [7, 30, 90, 180, 365].map((days) => [String(days), `the last ${days} days`] as const);
+
+interface Asked {
+  readonly text: string;
+  readonly days: string;
+}
+
 export function ReplayCard({ text }: { text: string }) {
-  const [asked, setAsked] = useState<{ readonly text: string }>();
+  const [days, setDays] = useState("30");
+  const [asked, setAsked] = useState<Asked>();
+  const isOld = asked && (asked.text !== text || asked.days !== days);
   return (
     <Card title="Replay">
-      <p class="faint">How the draft would have changed the decisions of the last 30 days.</p>
+      <div class="grid">
+        <Field label="Decisions of" note="How the draft would have changed these stored decisions.">
+          <Select options={PERIODS} value={days} onChoose={setDays} />
+        </Field>
+      </div>
       <p class="actions">
-        <Button text="Replay the draft" onClick={() => setAsked({ text })} />
-        {asked && asked.text !== text && <span class="faint">This result is from an earlier draft.</span>}
+        <Button text="Replay the draft" onClick={() => setAsked({ text, days })} />
+        {isOld && <span class="faint">This result is from an earlier draft or another period.</span>}
       </p>
       <div aria-live="polite">{asked && <Report asked={asked} />}</div>
     </Card>
   );
 }
 
-function Report({ asked }: { asked: { readonly text: string } }) {
-  const loading = useLoad((signal) => call("POST rulesets/replay", asked, signal), [asked]);
+function Report({ asked }: { asked: Asked }) {
+  const { text, days } = asked;
+  const loading = useLoad(
+    (signal) => {
+      const since = new Date(Date.now() - Number(days) * DAY_MS).toISOString();
+      return call("POST rulesets/replay", { text, since }, signal);
+    },
+    [asked],
+  );
   return (
     <Loaded from={loading} waiting="Replaying …">
       {(report) => (report.decisions === 0 ? <Nothing /> : <Changed report={report} />)}
@@ -64,6 +86,10 @@ function Changed({ report }: { report: Replayed }) {
         </Notice>
       ))}
       <ChangedActions actions={actions} />
+      <p class="faint">
+        Precision: of the labelled decisions that match, the share labelled fraud. Recall: of all decisions
+        labelled fraud, the share that match. For a rule that allows, read legitimate instead of fraud.
+      </p>
       <Table
         caption="Rules in the draft"
         rows={rules}
