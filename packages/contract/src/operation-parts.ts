@@ -68,7 +68,7 @@ export const PATH_VALUES: Readonly<
 /** Request headers that change an answer, and what they do. */
 export const REQUEST_HEADERS = {
   "Idempotency-Key":
-    "1 to 200 printable characters, new for each visitor. If the server stores decisions, repeating the request with the same key within 24 hours returns the same decision.",
+    "1 to 200 printable characters, new for each attempt of a visitor. If the server stores decisions, repeating the request with the same key within 24 hours returns the same decision.",
   "If-None-Match": "The `ETag` of an earlier answer. Returns 304 while that answer is still valid.",
   "X-Forwarded-For": "The visitor's address.",
 } as const;

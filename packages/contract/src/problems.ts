@@ -103,7 +103,7 @@ export const PROBLEMS = {
     by: ["assess"],
     detail:
       "`Idempotency-Key` must have 1 to 200 printable characters without spaces. Use a new idempotency key for each new request, and the same one only to repeat that request.",
-    hint: "use a new key for each visitor, and the same key only to repeat the same request",
+    hint: "use a new key for each attempt of a visitor, and the same key only to repeat the same request",
   },
   BATCH_INVALID: {
     status: 400,

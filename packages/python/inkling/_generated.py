@@ -61,7 +61,7 @@ HINTS: Dict[str, str] = {
     "IP_ADDRESS_RESERVED": "no visitor from the internet has this address: behind a proxy, take the visitor's address from the proxy's header",
     "HOST_INVALID": "a proxy between here and the server changes the Host header: check `url`",
     "BODY_INVALID": "the detail lists each invalid field",
-    "IDEMPOTENCY_KEY_INVALID": "use a new key for each visitor, and the same key only to repeat the same request",
+    "IDEMPOTENCY_KEY_INVALID": "use a new key for each attempt of a visitor, and the same key only to repeat the same request",
     "BATCH_INVALID": "the server does not understand this client's request: compare their versions",
     "VALUE_INVALID": "a value must be a string of at most 64 KiB",
     "KEY_MISSING": "a proxy between here and the server removes the Authorization header; with `key=None` it must add one",
