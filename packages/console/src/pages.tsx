@@ -217,7 +217,7 @@ export const PAGES: readonly PageRow[] = [
     title: "Calibration",
     group: "Rules",
     content:
-      "how often each reason and rule was right, and the weights that [outcomes suggest](rulesets.md#calibration), to publish ([details](#calibration))",
+      "the precision of each reason and rule, and the weights that [outcomes suggest](rulesets.md#calibration), to publish ([details](#calibration))",
     Page: CalibrationPage,
   },
   {

@@ -1,4 +1,4 @@
-// calibration.ts: shows how often each reason and rule was right, and writes a ruleset with the weights that the
+// calibration.ts: shows the precision of each reason and rule, and writes a ruleset with the weights that the
 // outcomes suggest. Publishing that ruleset is the same operation as for any other.
 
 import { ACTIONS, REASON_CODES, REASON_ROWS, type ReasonCode } from "@inkling/contract";
@@ -118,8 +118,8 @@ const sumOf = (
 
 export const calibrate = operation({
   route: "GET decisions/calibration",
-  summary: "How often each reason and rule was right, judged by outcomes, and the weights that this suggests",
-  docs: "how often each reason and each rule of the newest ruleset applied and was right, and a [suggested weight](rulesets.md#calibration) for each reason. `since` (default 90 days)",
+  summary: "The precision of each reason and rule, judged by outcomes, and the weights that this suggests",
+  docs: "how often each reason and each rule of the newest ruleset applied, its precision, and a [suggested weight](rulesets.md#calibration) for each reason. `since` (default 90 days)",
   problems: ["RULESET_INVALID"],
   input,
   output: calibration,

@@ -67,7 +67,7 @@ function calibrationText({ from, decisions, fraud, legitimate, reasons, rules }:
       "",
       table(
         [
-          ["REASON", "DECISIONS", "FRAUD", "LEGITIMATE", "RIGHT (95% INTERVAL)", "WEIGHT", "SUGGESTED"],
+          ["REASON", "DECISIONS", "FRAUD", "LEGITIMATE", "PRECISION (95% INTERVAL)", "WEIGHT", "SUGGESTED"],
           ...reasons.map(({ reason, weight, suggested_weight, ...row }) => [
             reason,
             formatCount(row.decisions),
@@ -82,7 +82,7 @@ function calibrationText({ from, decisions, fraud, legitimate, reasons, rules }:
       "",
       table(
         [
-          ["RULE", "MODE", "THEN", "LIVE", "SHADOW", "FRAUD", "LEGITIMATE", "RIGHT (95% INTERVAL)"],
+          ["RULE", "MODE", "THEN", "LIVE", "SHADOW", "FRAUD", "LEGITIMATE", "PRECISION (95% INTERVAL)"],
           ...rules.map(({ rule, mode, action, live, shadow, ...row }) => [
             rule,
             mode,

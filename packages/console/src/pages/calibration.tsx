@@ -1,4 +1,4 @@
-// calibration.tsx: shows how often each reason and rule was right over the last 90 days, and publishes the weights that
+// calibration.tsx: shows the precision of each reason and rule over the last 90 days, and publishes the weights that
 // outcomes suggest in the same way as any other ruleset.
 
 import { useState } from "preact/hooks";
@@ -33,8 +33,9 @@ export function CalibrationPage() {
           <Card title="The last 90 days">
             <p>{`${formatCount(decisions)} decisions: ${formatCount(fraud)} labelled fraud, ${formatCount(legitimate)} labelled legitimate.`}</p>
             <p class="faint">
-              A reason has a suggested weight from 20 labelled decisions on. Label legitimate visitors too:
-              otherwise, every reason seems to be right.
+              Precision: of the labelled decisions, the share labelled fraud; for a rule that allows,
+              legitimate. A reason has a suggested weight from 20 labelled decisions on. Label legitimate
+              visitors too: otherwise, every precision is 100%.
             </p>
             <p>
               <Button
@@ -77,7 +78,7 @@ const LABELS = [
     ({ legitimate }: Reason | Rule) => legitimate,
   ],
   [
-    "Right",
+    "Precision",
     ({ precision }: Reason | Rule) => shareOf(precision),
     undefined,
     ({ precision }: Reason | Rule) => precision?.share ?? -1,
