@@ -2,7 +2,7 @@
 //
 // run  bun scripts/subdivision-names.ts <path of CLDR's common/subdivisions/en.xml>
 //
-// Source: the table's head has the Unicode licence.
+// The table's head has the Unicode licence.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { iso31662 } from "iso-3166";

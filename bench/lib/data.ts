@@ -191,16 +191,29 @@ const SOURCES: readonly (readonly [text: string, ...sources: FeedReport["source"
   ["from a mirror", "mirror"],
   ["fetched", "fetched", "last-good"],
   ["from npm packages (seeds)", "seed"],
-  ["Inkling's own", "own"],
+  ["of Inkling's own", "own"],
 ];
+
+/** Returns the number of a release's feeds from each source that it has. */
+function sourcesOf({ feeds }: Pick<Release, "feeds">): (readonly [count: number, text: string])[] {
+  const loaded = feeds.filter(({ state }) => state === "loaded");
+  return SOURCES.map(([text, ...sources]) => {
+    return [loaded.filter(({ source }) => sources.includes(source)).length, text] as const;
+  }).filter(([count]) => count > 0);
+}
 
 /** Returns one line with the sources of a release's data. */
 export function sourcesLine({ feeds, missing }: Pick<Release, "feeds" | "missing">): string {
-  const loaded = feeds.filter(({ state }) => state === "loaded");
-  const parts = SOURCES.map(([text, ...sources]) => {
-    const count = loaded.filter(({ source }) => sources.includes(source)).length;
-    return count === 0 ? [] : `${count} ${text}`;
-  });
+  const parts = sourcesOf({ feeds }).map(([count, text]) => `${count} ${text}`);
   const without = missing.length === 0 ? "" : `; no data for ${missing.join(" and ")}`;
-  return `feeds: ${parts.flat().join(", ")}${without}`;
+  return `feeds: ${parts.join(", ")}${without}`;
+}
+
+/** Returns the same as the end of a sentence: "9 feeds from npm packages (seeds), and no data for is_abuser". */
+export function sourcesText({ feeds, missing }: Pick<Release, "feeds" | "missing">): string {
+  const parts = sourcesOf({ feeds }).map(([count, text], i) =>
+    i > 0 ? `${count} ${text}` : `${count} ${count === 1 ? "feed" : "feeds"} ${text}`,
+  );
+  const without = missing.length === 0 ? "" : `, and no data for ${missing.join(" or ")}`;
+  return `${parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`}${without}`;
 }

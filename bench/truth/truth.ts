@@ -3,7 +3,7 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ROOT, sourcesLine } from "../lib/data.ts";
+import { ROOT, sourcesText } from "../lib/data.ts";
 import { BENCH } from "../lib/peers.ts";
 import { builds } from "./builds.ts";
 import { calibrationTable } from "./calibration.ts";
@@ -22,11 +22,11 @@ import { measureVpns } from "./vpns.ts";
 
 const HEAD = `# How right the answers are
 
-Written by \`npm run bench -- truth\`, which builds two releases and looks up samples in them: one from a mirror, one from the
-seeds only. **Built from**: the build has read the sample itself, so that the figure shows that nothing is lost on the way,
-not that the list is right. **Operator**: a rule names the owner, the build has not read the list. **Held out**: the build has
-seen neither. Samples of domains are split by a hash of the name: rules are compared on one half, and the rows show the
-other half. **Not measured**: the sample is not on this machine.
+Written by \`npm run bench -- truth\`, which builds two releases, one from a mirror and one from the seeds only, and looks up
+samples in both. **Built from**: the build has read the sample itself, so the figure shows that nothing is lost on the way,
+not that the list is right. **Operator**: the build has a rule for the owner, but has not read the list. **Held out**: the
+build has neither the list nor a rule for the owner. Samples of domains are split by a hash of the name: rules are compared on
+one half, and the rows show the other half. **Not measured**: the sample is not on this machine.
 `;
 
 /** @returns the path of TRUTH.md */
@@ -36,8 +36,10 @@ export async function writeTruth(commit: string): Promise<string> {
   const disposable = measureDisposable();
   const main = [...(await measureHarvested()), ...each(measureKinds), ...each(measureMachines)];
   const decisions = table(each(measureDecisions));
-  const about = made.map(({ mode, release }) => `${mode}: ${sourcesLine(release.manifest)}`).join("; ");
-  const measured = `Measured at ${commit} on ${new Date().toISOString().slice(0, 10)}. ${about}\n`;
+  const about = made
+    .map(({ mode, release }) => `The ${mode} build has ${sourcesText(release.manifest)}.`)
+    .join(" ");
+  const measured = `Measured on ${new Date().toISOString().slice(0, 10)} at ${commit}. ${about}\n`;
   const places = await placeTables(made);
   const parts = [
     HEAD,

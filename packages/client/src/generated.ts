@@ -98,9 +98,9 @@ export interface ReputationEvidence {
   readonly fields?: readonly string[];
   /** The override's id. */
   readonly id?: string;
-  /** The VPN whose servers the entry names: `NordVPN`. */
+  /** The VPN whose servers the entry lists: `NordVPN`. */
   readonly provider?: string;
-  /** Day of the first copy that had the network: no earlier than this Inkling's first copy of the feed, or than the network's return after 120 days. */
+  /** Day of the first copy with the network, counted from this Inkling's first copy of the feed. After 120 days without the network, counting starts again. */
   readonly first_seen?: string;
   /** Rule that cancelled the entry's effect, or how a field was filled in. */
   readonly why?: string;

@@ -32,7 +32,8 @@ export const ADMIN_PROBLEMS = {
   TOKEN_MISSING: {
     status: 401,
     title: "No admin token",
-    detail: "Send an admin token as `Authorization: Bearer ink_admin_…`.",
+    detail:
+      "Send an admin token as `Authorization: Bearer ink_admin_…`. Create one with `inkling admin-tokens create`.",
     headers: { "WWW-Authenticate": ADMIN_CHALLENGE },
   },
   TOKEN_INVALID: {
@@ -51,13 +52,15 @@ export const ADMIN_PROBLEMS = {
   TOKEN_REQUIRED: {
     status: 403,
     title: "Admin token required",
-    detail: "The admin API takes an admin token, `ink_admin_…`, not an API key.",
+    detail:
+      "The admin API takes an admin token, `ink_admin_…`, not an API key. Create one with `inkling admin-tokens create`.",
     headers: INSUFFICIENT_ADMIN_SCOPE,
   },
   ROLE_REQUIRED: {
     status: 403,
     title: "The admin token does not allow this",
-    detail: "This request needs an admin token with a higher role.",
+    detail:
+      "This request needs an admin token with a higher role. Create one with `inkling admin-tokens create`.",
     headers: INSUFFICIENT_ADMIN_SCOPE,
   },
   CSRF_REJECTED: {
@@ -152,7 +155,7 @@ export const ADMIN_PROBLEMS = {
     status: 421,
     title: "Host name not allowed",
     detail:
-      "The admin listener accepts addresses, localhost, names without a dot, and the names in INKLING_ADMIN_NAMES.",
+      "The admin listener accepts addresses, localhost, names without a dot, and the names in INKLING_ADMIN_NAMES. Use one of these, or add the name to INKLING_ADMIN_NAMES.",
   },
   RULESET_INVALID: {
     status: 422,

@@ -122,13 +122,13 @@ export const EVIDENCE_ENTRY = {
       ...TEXT,
       lookups: ["reputation"],
       where: "VPNs, if known",
-      docs: "the VPN whose servers the entry names: `NordVPN`",
+      docs: "the VPN whose servers the entry lists: `NordVPN`",
     },
     first_seen: {
       ...TEXT,
       lookups: ["reputation"],
       where: "lists of proxies and abusers, if known",
-      docs: "day of the first copy that had the network: no earlier than this Inkling's first copy of the feed, or than the network's return after 120 days",
+      docs: "day of the first copy with the network, counted from this Inkling's first copy of the feed. After 120 days without the network, counting starts again",
     },
     why: {
       ...TEXT,

@@ -114,12 +114,12 @@ const SERVER_EVENTS = {
   "earlier-revocations-taken": {
     about: "server",
     levels: ["info"],
-    help: "The data folder had revocations of an earlier version. They are now lines of the file `revoked`. Revoke the `keys` in the database as well.",
+    help: "The data folder contained revocations from an earlier version. Inkling moved them to the file `revoked`. Revoke the `keys` in the database as well, with `inkling keys revoke ID`.",
   },
   "earlier-tokens-valid": {
     about: "server",
     levels: ["error"],
-    help: "An earlier version kept `tokens` replaced tokens expired, because the database had gone back to an earlier state. They are valid again as long as the database says. Rotate these keys again.",
+    help: "After an older database was restored, an earlier version still refused `tokens` tokens that a rotation had replaced. This version accepts them until the time in the database. Rotate these keys again.",
   },
   "earlier-entries-stored": {
     about: "server",
@@ -234,7 +234,7 @@ const SERVER_EVENTS = {
   "keys-stale": {
     about: "server",
     levels: ["error"],
-    help: "The server refuses every key (`INKLING_MAX_STALE_SECONDS`). `keys-fresh` reports the recovery.",
+    help: "The database was unreachable for longer than `INKLING_MAX_STALE_SECONDS`, so the server refuses every key. `keys-fresh` reports the recovery.",
   },
   "request-failed": {
     about: "server",

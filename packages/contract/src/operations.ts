@@ -206,7 +206,7 @@ const ROWS = {
     tag: "Decisions",
     summary: "Report the outcome of a decision",
     description:
-      "Labels a stored decision as legitimate or fraud. It changes no verdict. To correct an outcome, send another, which replaces it. An outcome does not count as a lookup.",
+      "Labels a stored decision as legitimate or fraud. The label changes no verdict. To correct an outcome, send another, which replaces it. An outcome does not count as a lookup.",
     body: json("DecisionOutcome"),
     answers: {
       200: {
@@ -269,7 +269,7 @@ const ROWS = {
     tag: "Other interfaces",
     summary: "Decide for a reverse proxy whether a visitor may pass",
     description:
-      "Returns 200 or 403 for the visitor that a trusted proxy names in `X-Forwarded-For`. A special-use address passes. Every method returns the same answer.",
+      "Returns 200 or 403 for the visitor whose address a trusted proxy sends in `X-Forwarded-For`. A special-use address passes. Every method returns the same answer.",
     parameters: DENIED,
     requestHeaders: ["X-Forwarded-For"],
     answers: {

@@ -159,8 +159,8 @@ export const SETTINGS = {
   channelKey: {
     type: "channel keys",
     default: [],
-    help: "public keys that may sign the channel, comma-separated",
-    docs: "Public keys that may sign the channel, comma-separated (a list in the file).",
+    help: "public keys whose signatures on the channel this server accepts, comma-separated",
+    docs: "Public keys whose signatures on the channel this server accepts, comma-separated (a list in the file).",
     readBy: ["follower"],
   },
   channelSigningKey: {

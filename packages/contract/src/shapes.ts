@@ -36,7 +36,7 @@ export type Shape =
       readonly pattern?: RegExp;
       /** The only possible values. */
       readonly values?: readonly string[];
-      /** Values that the SDKs name. Later versions may add more. */
+      /** Values that the SDKs' types list. Later versions may add more. */
       readonly known?: readonly string[];
     }
   | { readonly type: "time" | "integer" | "uint32" | "boolean" | "true" }

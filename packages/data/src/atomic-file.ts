@@ -47,7 +47,7 @@ export function isLeftover(file: string): boolean {
 /**
  * Prepares to replace a file that the user named: finds the file behind symbolic links, because a rename would replace
  * the link, and removes what killed processes left of this file.
- * @returns the path to write to, or undefined if the path names a device, a FIFO, a socket or another process's file
+ * @returns the path to write to, or undefined for a device, a FIFO, a socket or another process's file
  */
 export function prepareOutput(path: string): string | undefined {
   const known = statSync(path, { throwIfNoEntry: false });
@@ -159,7 +159,7 @@ export class AtomicFile {
     if (descriptor !== undefined) closeSync(descriptor);
   }
 
-  /** Adds the path to errors, because errors of descriptors do not name it. */
+  /** Adds the path to errors, because errors of descriptors do not contain it. */
   private naming(act: () => void): void {
     try {
       act();

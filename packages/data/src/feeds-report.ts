@@ -1,7 +1,6 @@
 // feeds-report.ts: the state of feeds after the last build, even if that build created no release.
 //
-// Without a readable report, the release's own feed reports are used; errors of node:fs when a failed build is
-// recorded.
+// If there is no readable report, the release's own feed reports are used.
 
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -23,6 +22,7 @@ export function readFeedsReport(dataDir: string): FeedsReport | undefined {
 /**
  * Records a failed build next to the report of the previous build, until a build succeeds.
  * @param failed undefined removes a failure of the channel's builder, whose reports this host does not have
+ * @throws errors of node:fs
  */
 export function recordFailedBuild(dataDir: string, failed: FailedBuild | undefined): void {
   const report = readFeedsReport(dataDir);

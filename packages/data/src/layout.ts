@@ -9,7 +9,7 @@ export const DATA_FOLDER = {
   segments: "segments",
   releases: "releases",
   current: "current",
-  /** The file that names the pinned release. The release remains in use as long as the file exists. */
+  /** The name of the pinned release. The release remains in use as long as this file exists. */
   pinned: "pinned",
   /** The names of all releases, in the order of their publication. */
   published: "published",

@@ -184,7 +184,7 @@ export function findManifest(dataDir: string, name: string): Release | undefined
   }
 }
 
-/** Finds the release that `current` names; undefined if there is none, or if the manifest cannot be read. */
+/** Finds the release that `current` points to; undefined if there is none, or if the manifest cannot be read. */
 export function findCurrent(dataDir: string): NamedRelease | undefined {
   const name = currentName(dataDir);
   const manifest = name === undefined ? undefined : findManifest(dataDir, name);

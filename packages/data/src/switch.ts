@@ -33,7 +33,7 @@ export interface Rollback extends Switched {
 }
 
 /**
- * Finds the target of a rollback: the newest sound release before the current one, or the release that `to` names.
+ * Finds the target of a rollback: the newest sound release before the current one, or the release `to`.
  * @param to the id or name of any stored release, older or newer than the one in use
  * @throws ReleaseError if the release does not exist or is not sound
  */

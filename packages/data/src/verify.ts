@@ -151,8 +151,8 @@ export function hintFor(
 }
 
 /**
- * Explains what to do about a damaged release. Names a rollback only if an earlier release is intact, so this may read
- * earlier releases in full.
+ * Explains what to do about a damaged release. Suggests a rollback only if an earlier release is intact, so this may
+ * read earlier releases in full.
  * @param broken segments of the release that have a problem
  */
 export function damageHint(

@@ -2,7 +2,7 @@
 // named tokens with a role.
 //
 // Every request reads its token's row, so a revocation applies immediately on every host, including to sessions. The
-// audit trail records the token's name as the author. For the root token, it records the author that the request names.
+// audit trail records the token's name as the author. For the root token, it records the author in the request.
 
 import { ADMIN_ROLES, type AdminRole } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";

@@ -1,6 +1,4 @@
-// database.ts: one way to run queries on an SQLite file or a PostgreSQL server.
-//
-// They never hang.
+// database.ts: one way to run queries on an SQLite file or a PostgreSQL server, with a time limit.
 //
 // This file hides these differences:
 // - SQLite has one connection for units of work, and a query sent while a transaction awaits would become part of that

@@ -90,7 +90,7 @@ export async function addCounts(tx: TransactionSQL, changes: readonly Change[]):
 type TallyRow = Pick<DecisionTally, "kind" | "name"> & Record<keyof Counted, number | string>;
 
 /**
- * Sums the counts, a day at a time, between which requests are answered.
+ * Sums the counts, a day at a time. Requests are answered in between.
  * @param since the earliest hour that counts is the first one that begins at or after this time
  * @returns when the earliest hour that counts began, and the sums
  */

@@ -365,7 +365,7 @@ async function recordVerdict(
   return rows.length > 0;
 }
 
-/** Returns how many more deliveries each webhook may have waiting; none for a webhook without any. */
+/** Returns how many more deliveries each webhook may have waiting. Webhooks without waiting deliveries are left out. */
 async function freePlaces(sql: SQL): Promise<Map<string, number>> {
   const rows: { webhook_id: string; waiting: number | string }[] =
     await sql`SELECT webhook_id, COUNT(*) AS waiting FROM inkling_deliveries WHERE state = 'waiting' GROUP BY webhook_id`;

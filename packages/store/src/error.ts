@@ -51,7 +51,7 @@ const POSTGRES: readonly Row[] = [
   [
     /^(08|40|53|55P03|57|58|25006|25P03)/,
     "UNREACHABLE",
-    "a server tries again by itself; check the database server's log",
+    "a server retries by itself; check the database server's log",
   ],
 ];
 
@@ -60,12 +60,12 @@ const SQLITE: readonly Row[] = [
   [
     /^SQLITE_(BUSY|LOCKED|PROTOCOL)/,
     "UNREACHABLE",
-    "another program has locked the file; a server tries again by itself, a command must be run again",
+    "another program has locked the file; a server retries by itself, but a command must be run again",
   ],
   [
     /^(SQLITE_(FULL|IOERR|NOMEM)|ENOSPC|EIO|EMFILE|ENFILE)/,
     "UNREACHABLE",
-    "check the free disk space and the disk's health; a server tries again by itself",
+    "check the free disk space and the disk's health; a server retries by itself",
   ],
   [
     /^(SQLITE_(CANTOPEN|READONLY|PERM|AUTH)|EACCES|EPERM|EISDIR|ENOTDIR|EEXIST|ENAMETOOLONG)/,
@@ -99,7 +99,7 @@ export function storeErrorFrom(cause: unknown, database: string, hide: readonly 
   const message = `${database}: ${text}`;
   // Errors from a PostgreSQL server have an SQLSTATE. Connection errors from Bun's client have none.
   const own = typeof code === "string" ? code : "";
-  // The words are those of the other commands. The system's message also names the path, which the label contains.
+  // Other commands use the same words. The system's message also contains the path, which the label already shows.
   if (own === "EROFS")
     return new StoreError("REFUSED", `${database} is on a read-only file system`, READ_ONLY_HINT, true);
   const sqlState = own.startsWith("ERR_POSTGRES_") && typeof errno === "string" ? errno : undefined;

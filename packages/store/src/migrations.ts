@@ -409,8 +409,8 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     id: 26,
     name: "one index for lists of decisions",
-    // Each decision of a visitor from another network changed another page of the index by network, and each commit wrote
-    // all of these pages. New rows are at the end of this index. A list reads it backwards, without the rows.
+    // In the index by network, decisions about visitors from different networks changed different pages, and each
+    // commit wrote all of them. New rows are at the end of this index. A list reads it backwards, without the rows.
     statements: [
       {
         sqlite: `ALTER TABLE inkling_decisions ADD COLUMN network TEXT GENERATED ALWAYS AS (${networkFact("sqlite")}) VIRTUAL`,

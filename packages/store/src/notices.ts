@@ -1,7 +1,7 @@
 // notices.ts: receives notices that another process has changed keys, overrides or rulesets (PostgreSQL's LISTEN and
 // NOTIFY).
 //
-// After each new connection, it is called for all kinds, because notices sent while disconnected are lost. Without
+// After each new connection, all kinds are loaded again, because notices sent while disconnected are lost. Without
 // notices (state "polling"), the checks that run every second find the same changes later. Cost: one notice to itself
 // every 10 s, and one after each new connection.
 //
@@ -44,7 +44,7 @@ type NoticeState = "off" | "polling" | "listening";
 interface NoticeOptions {
   /** What is loaded again after a notice. */
   readonly live: Readonly<Record<Noticed, { refresh(): Promise<unknown> }>>;
-  /** Learns of a change of state, and at most once an hour while notices come and go. */
+  /** Gets an event for each change of state, but at most one an hour while notices come and go. */
   readonly log?: EventLog;
   /** Milliseconds of a monotonic clock. */
   readonly elapsed?: () => number;

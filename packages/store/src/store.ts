@@ -50,7 +50,7 @@ export { isSharedDatabase } from "./database.ts";
 const LOAD_TOKENS_MS = 30 * DAY_MS;
 /** Number of keys that are read in one statement. */
 const KEYS_AT_ONCE = 5_000;
-/** The author if the caller does not name one. */
+/** The author if the caller states none. */
 const UNNAMED: Author = { author: "inkling", source: undefined };
 
 interface StoreOptions {
@@ -67,7 +67,7 @@ interface StoreOptions {
   readonly revoked?: RevokedFile;
   /** Gets an error for each row that this version cannot read, and if another SQLite file replaced the one in use. */
   readonly log?: Pick<EventLog, "error">;
-  /** Is told if tables of an earlier version were upgraded. */
+  /** Called after tables of an earlier version were upgraded. */
   readonly onUpgrade?: (upgrade: Upgrade) => void;
 }
 
@@ -96,7 +96,7 @@ export async function openStore(address: string, options: StoreOptions = {}): Pr
 
 export const KEY_PAGES = new NewestFirst("key");
 
-/** Reads what a key that a newer version wrote has in common with this one, so that it can be revoked here as well. */
+/** Reads the fields that every version has, so that a key that a newer version wrote can be revoked here as well. */
 const readablePart = (row: KeyRow): Key => keyFromRow({ ...row, mode: "live", scopes: "", networks: "" });
 
 export class Store implements KeySource {

@@ -16,7 +16,7 @@ export class Tables {
   readonly now: () => EpochMs;
   readonly randomBytes: (n: number) => Uint8Array;
   readonly unreadable: UnreadableRows;
-  /** Is told once existing tables have been upgraded. */
+  /** Called once existing tables have been upgraded. */
   onUpgrade: ((upgrade: Upgrade) => void) | undefined;
   private readonly database: Database;
   private readonly clockOf: "database" | "host";
@@ -91,7 +91,7 @@ export class Tables {
   /**
    * Deletes rows in small steps, between which requests are answered.
    * @param key the columns that identify a row, separated by commas
-   * @param onDeleted is told after each step how many rows are deleted so far
+   * @param onDeleted called after each step with the number of rows deleted so far
    * @returns the number of deleted rows
    */
   async deleteInSteps(
@@ -166,7 +166,7 @@ interface CreatedRow {
 }
 
 /**
- * Reads pages of rows with created_at and id, newest first. A cursor names the last row of a page:
+ * Reads pages of rows with created_at and id, newest first. A cursor identifies the last row of a page:
  * "1780272000000-key_3fK9…".
  */
 export class NewestFirst {

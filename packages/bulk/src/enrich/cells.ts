@@ -6,7 +6,7 @@
 // cost a text is read a second time only if it is not a bare address
 //
 // A column whose value a request may set (such as X-Forwarded-For) is never chosen automatically. The operator must
-// name it.
+// choose it.
 
 import { MAX_IP_TEXT, parseIp, specialUse } from "@inkling/engine";
 import { trimmed } from "../values.ts";

@@ -1,6 +1,6 @@
 // enrich.ts: reads a stream of rows and writes the same rows in the same order, with columns added to each.
 //
-// Cost: constant memory: each thread has at most two blocks in progress, and no more are read until the first of them
+// Cost: constant memory. Each thread has at most two blocks in progress, and no more are read until the first of them
 // is written. If rows are longer than a block, fewer blocks are in progress.
 
 import { notAllRead, unlessAborted, untilStopped } from "../errors.ts";

@@ -1,8 +1,8 @@
 // rows.ts: finds rows in bytes, and the address and email address in each row.
 //
 // A row that cannot be read has neither address nor email address, and remains unchanged. Source: RFC 4180 (quoted
-// fields, even over several lines), ndjson; fields of lines: lines.ts. Cost: csv and tsv: at most two passes over the
-// bytes of a row; only a quoted value is allocated.
+// fields, even over several lines), ndjson. lines.ts reads the fields of lines. Cost for csv and tsv: at most two
+// passes over the bytes of a row; only a quoted value is allocated.
 
 import { firstAddressIn, trimmed } from "../values.ts";
 import { fieldAt } from "./cells.ts";
@@ -234,7 +234,7 @@ const HINT = /^\uFEFF?sep=([^\r\n])\r?(?:\n|$)/i;
 export const hintIn = (text: string): string => HINT.exec(text)?.[0] ?? "";
 
 /**
- * Returns the delimiter that the first line names, or else the one that occurs most often in it, ignoring quoted text.
+ * Returns the delimiter that the first line sets, or else the one that occurs most often in it, ignoring quoted text.
  */
 export function delimiterIn(text: string): string {
   const named = HINT.exec(text)?.[1];

@@ -47,7 +47,7 @@ export interface ExportFormat {
   readonly lookups: readonly [Table, ...Table[]];
   /** Database types that the format supports, and the table that each type contains. */
   readonly databaseTypes?: Readonly<Record<string, Table>>;
-  /** If true, pieces name files in the folder. If false, they name suffixes of the target's file name, often "". */
+  /** If true, `file` of a piece is a file in the folder. If false, it is a suffix of the target's name, often "". */
   readonly isFolder: boolean;
   /**
    * If true, the format compresses its own data, and its readers cannot open a file that is compressed again as a

@@ -1,6 +1,6 @@
 // domain-feeds.ts: the mail domain feeds that are on by default. The sets "free" and "relay" are allow-lists.
 //
-// Source: packages/compiler/domain-lists.md shows which lists share entries.
+// packages/compiler/domain-lists.md shows which lists share entries.
 
 import { sourcesOf } from "./domain-lineage.ts";
 import type { Feed } from "./feed.ts";
@@ -96,7 +96,7 @@ const ROWS: readonly Feed[] = [
     id: "disposable-domains",
     format: "domain-lines",
     otherFormats: { json: "domain-json" },
-    title: "disposable/disposable: other lists and the pages of about 20 services",
+    title: "disposable/disposable: domains from other lists and from the pages of about 20 services",
     homepage: "https://github.com/disposable/disposable",
     urls: fixed("https://disposable.github.io/disposable-email-domains/domains.txt"),
     licence: "MIT",
@@ -124,7 +124,7 @@ const ROWS: readonly Feed[] = [
     ...COLLECTION,
     id: "ivolo-domains",
     format: "domain-json",
-    title: "ivolo: an old collection that nobody maintains and other lists copied",
+    title: "ivolo: an old, unmaintained collection that other lists copied",
     homepage: "https://github.com/ivolo/disposable-email-domains",
     urls: fixed("https://raw.githubusercontent.com/ivolo/disposable-email-domains/master/index.json"),
     entries: { least: 40_000, most: 500_000 },
@@ -139,7 +139,7 @@ const ROWS: readonly Feed[] = [
     ...COLLECTION,
     id: "mailchecker-domains",
     format: "domain-lines",
-    title: "mailchecker: an old collection that is still maintained and other lists copied",
+    title: "mailchecker: an old, still maintained collection that other lists copied",
     homepage: "https://github.com/FGRibreau/mailchecker",
     urls: fixed("https://raw.githubusercontent.com/FGRibreau/mailchecker/master/list.txt"),
     entries: { least: 20_000, most: 500_000 },
@@ -154,7 +154,7 @@ const ROWS: readonly Feed[] = [
     ...COLLECTION,
     id: "wesbos-burner",
     format: "domain-lines",
-    title: "wesbos: an old collection, mostly entries of the two above",
+    title: "wesbos: an old collection, mostly of entries of ivolo and mailchecker",
     homepage: "https://github.com/wesbos/burner-email-providers",
     urls: fixed("https://raw.githubusercontent.com/wesbos/burner-email-providers/master/emails.txt"),
     entries: { least: 3_000, most: 500_000 },

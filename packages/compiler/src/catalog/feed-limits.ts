@@ -25,7 +25,7 @@ export const AGE = {
   // The lists of 1 June, 6 August and 1 September 2026 were up to 66 days apart. After three months, 41 of 65
   // ExpressVPN locations still had the same servers.
   vpnServers: { staleHours: 75 * DAY, dropHours: 120 * DAY },
-  // The lists are new each day, so an older copy shows that they ended.
+  // The lists are new each day, so an older copy shows that the publisher has stopped.
   dailyServers: { staleHours: 7 * DAY, dropHours: 120 * DAY },
   // The networks of VPN providers and criminals rarely change hands.
   networks: { staleHours: 7 * DAY, dropHours: 180 * DAY },

@@ -17,7 +17,7 @@ export const EXTENSIONS = {
   "gluetun-json": "json", // servers of a VPN operator, with their addresses
   "avastel-csv": "txt", // rows of network;organization;confidence
   "ipverse-bots": "json", // services, each with its networks
-  "signed-json": "json", // a JSON document on the first line, then its signature; paths name the networks
+  "signed-json": "json", // a JSON document on the first line, then its signature; paths lead to the networks
   "domain-json": "json", // an array of domains
   "quoted-domains": "js", // a program with an array of domains
   "fakefilter-text": "txt", // domains under "## provider" headings

@@ -3,7 +3,7 @@
 // To add a feed, add a row to its table and a sample to fixtures/feeds (feeds.test.ts checks both), then run `npm run
 // generate`.
 //
-// Source: docs/feeds.md has the source of each fact. `entries` ranges from about a third to ten times the number of
+// docs/feeds.md has the source of each fact. `entries` ranges from about a third to ten times the number of
 // entries in the copies of August 2026, including seeds. A nearly empty or unrelated file is therefore refused.
 
 import { DOMAIN_FEEDS } from "./domain-feeds.ts";
@@ -37,10 +37,10 @@ export const PLACE_PREFERENCE: readonly string[] = [
 
 /**
  * Databases that are preferred only in the networks of systems with at least this number of IPv4 addresses. In other
- * networks, the next database comes first. Measured with geofeeds of 42 operators, at most 300 networks each, as
- * the share within 50 km, GeoLite2 against DB-IP: hosting 93% and 72%, ISPs 84% and 73%, mobile 70% and 63% of networks
- * in systems with a million addresses; hosting 92% and 97%, ISPs 60% and 51%, unknown kinds 54% and 81% in smaller
- * ones.
+ * networks, the next database comes first. In geofeeds of 42 operators, with at most 300 networks each, these shares of
+ * networks are within 50 km of GeoLite2's and of DB-IP's location:
+ * - in systems with a million addresses: hosting 93% and 72%, ISPs 84% and 73%, mobile 70% and 63%
+ * - in smaller systems: hosting 92% and 97%, ISPs 60% and 51%, unknown kinds 54% and 81%
  */
 export const PREFERRED_IN_LARGE_SYSTEMS: ReadonlyMap<string, number> = new Map([
   ["geolite2-city", 1_000_000],

@@ -3,7 +3,7 @@
 // policy/labels.ts defines how each kind affects flags. For some published lists, Inkling includes a fallback file. For
 // networks that nobody publishes in machine-readable form, Inkling has its own lists.
 //
-// Source: each row of data/guards has the page that it was taken from in August 2026 (Akamai: in November 2026).
+// Each row of data/guards has the page that it was taken from in August 2026 (Akamai: in November 2026).
 
 import type { Feed } from "./feed.ts";
 import { ADDRESSES, AGE, DAY, fixed, MIB, OURS, WEEK } from "./feed-limits.ts";
@@ -93,7 +93,7 @@ const CRAWLERS: readonly Feed[] = [
   crawler(
     "openai",
     "openai-user",
-    "OpenAI: the networks that ChatGPT fetches pages from for its users",
+    "OpenAI: the networks from which ChatGPT fetches pages for its users",
     "https://openai.com/chatgpt-user.json",
     OPENAI,
     [2, 5_000],
@@ -141,7 +141,7 @@ const CRAWLERS: readonly Feed[] = [
   crawler(
     "perplexity",
     "perplexity-user",
-    "Perplexity: the networks that it fetches pages from for its users",
+    "Perplexity: the networks from which it fetches pages for its users",
     "https://www.perplexity.com/perplexity-user.json",
     PERPLEXITY,
     [1, 500],
@@ -165,14 +165,14 @@ const CRAWLERS: readonly Feed[] = [
   crawler(
     "google",
     "google-own-fetchers",
-    "Google: the networks that it fetches pages from for its users",
+    "Google: the networks from which it fetches pages for its users",
     `${GOOGLE_RANGES}/user-triggered-fetchers-google.json`,
     GOOGLE,
     [10, 5_000],
   ),
 ];
 
-/** Lists of bots by service. Some services have all of their operator's networks, which anyone there can use. */
+/** Lists of bots by service. For some services, they have all networks of the operator, with all its other machines. */
 const BOTS = {
   sets: "guard",
   format: "ipverse-bots",
@@ -400,7 +400,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
     ...OUR_GUARDS,
     id: "mail-senders",
     label: "mail_sender",
-    title: "Inkling: networks that Gmail and Exchange Online Protection send mail from",
+    title: "Inkling: networks from which Gmail and Exchange Online Protection send mail",
     widest: { v4: 14, v6: 32 },
     entries: { least: 5, most: 500 },
     own: own("mail-senders"),

@@ -130,7 +130,7 @@ const dailyServers = (id: string, provider: string, least: number, most: number)
   urls: () => ["main", "master"].map((branch) => `${VPN_IP_LISTS}/${branch}/${id}.txt`),
   licence: "CC0-1.0",
   age: AGE.dailyServers,
-  change: 0.95, // Surfshark shows 280 of its servers at a time: 84% were others the next day
+  change: 0.95, // Surfshark shows 280 of its servers at a time: 84% were different the next day
   ...(OWN_SERVERS.some((feed) => feed.id === `${id}-list`) && { lineage: [`${id}-list`] }),
   entries: { least, most },
 });

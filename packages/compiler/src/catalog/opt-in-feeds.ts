@@ -3,7 +3,7 @@
 // A feed is off if its publisher requires a key or states no licence for commercial use, or if the list flags too many
 // addresses.
 //
-// Source: docs/feeds.md has the source of each fact. `entries` follows the rule in feeds.ts, based on the samples that
+// docs/feeds.md has the source of each fact. `entries` follows the rule in feeds.ts, based on the samples that
 // were available.
 
 import type { Credentials, Feed, PublisherRequest } from "./feed.ts";

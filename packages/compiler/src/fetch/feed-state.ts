@@ -1,8 +1,8 @@
 // feed-state.ts: keeps the state of a feed between builds in <dataDir>/feeds/<id>/state.json, with the bodies in the
 // same folder.
 //
-// The names of bodies contain their checksums, and the state names the bodies that are in use. Files are only replaced
-// by rename, and bodies are written before the state that names them. So a killed process leaves either the old or the
+// The names of bodies contain their checksums, and the state lists the bodies that are in use. Files are only replaced
+// by rename, and bodies are written before the state that lists them. So a killed process leaves either the old or the
 // new state.
 
 import { readdirSync, readFileSync, rmSync } from "node:fs";
@@ -100,8 +100,8 @@ export function readFeedState(feed: Feed, dataDir: string): FeedState {
 }
 
 /**
- * Replaces the state. Removes bodies that the new state does not name, and files that a killed build left behind.
- * @param bodies the copies that the state names and that are not on disk yet
+ * Replaces the state. Removes bodies that the new state does not list, and files that a killed build left behind.
+ * @param bodies the copies that the state lists and that are not on disk yet
  */
 export function writeFeedState(
   feed: Feed,

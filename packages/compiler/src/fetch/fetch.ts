@@ -1,7 +1,7 @@
 // fetch.ts: downloads one feed file into a local file, with one GET, and a second one if its publisher has a checksum.
 //
-// LateError at the deadline. Errors of node:fs if `into` is not writable. Messages never quote the response. This file
-// makes one attempt; schedule.ts decides when the next one follows.
+// It throws LateError at the deadline, and errors of node:fs if `into` is not writable. Messages never quote the
+// response. This file makes one attempt; schedule.ts decides when the next one follows.
 
 import { lookup } from "node:dns/promises";
 import { createWriteStream } from "node:fs";
@@ -140,8 +140,8 @@ export async function download(request: Download): Promise<Downloaded | undefine
 }
 
 /**
- * Sends the request and follows redirects, but only to the same host or to hosts that the feed names, and never from
- * HTTPS to another protocol.
+ * Sends the request and follows redirects, but only to the same host or to the feed's `redirects`, and never from HTTPS
+ * to another protocol.
  */
 async function follow(
   request: Download,

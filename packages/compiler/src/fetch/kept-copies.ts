@@ -1,5 +1,5 @@
-// kept-copies.ts: reads the copies that a feed's state names. Each copy is read from disk once, on first use. This file
-// also names new copies.
+// kept-copies.ts: reads the copies that a feed's state lists, and describes a new copy for the state. Each copy is read
+// from disk once, on first use.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";

@@ -1,8 +1,12 @@
 // source.ts: finds the copies of a feed.
 //
-// The first candidate that passes is used: 0. the held copy, if the operator accepts it; in this case, nothing is
-// fetched 1. the feed's file on this machine; otherwise the mirror, if one is set; otherwise the publisher, if allowed
-// 2. the copy of a build that did not finish 3. the last good copy 4. the seed in an npm package 5. Inkling's own file.
+// The first candidate that passes is used:
+//   0 the held copy, if the operator accepts it; nothing is fetched then
+//   1 the feed's file on this machine; otherwise the mirror, if one is set; otherwise the publisher, if allowed
+//   2 the copy of a build that did not finish
+//   3 the last good copy
+//   4 the seed in an npm package
+//   5 Inkling's own file
 
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -262,7 +266,7 @@ async function fetchFrom(request: Request): Promise<Candidate> {
       fetchedAt: options.now,
       ...(publishedAt && { publishedAt }),
       origin: { url, ...validators },
-      // A release shows it, so it may name neither an operator's mirror nor a URL that a request with secrets leads to.
+      // A release shows it, so it must not be from an operator's mirror or from a request with secrets.
       ...(source === "fetched" && feed.request === undefined && movedTo && { movedTo }),
     };
   } catch (error) {

@@ -22,7 +22,7 @@ export type Chunks = AsyncIterable<Uint8Array>;
  */
 const BESIDE_BYTES = 2 ** 20;
 
-/** @throws FeedError (when iterated) as listed above, and any error of `chunks` */
+/** @throws when iterated: FeedError if the file cannot be unpacked or is too large, and any error of `chunks` */
 export function unpack(chunks: Chunks, maxBytes: number): AsyncGenerator<Uint8Array> {
   const most = maxBytes + BESIDE_BYTES;
   const layers = limited(gunzipped(limited(gunzipped(limited(chunks, maxBytes)), most)), most);

@@ -70,7 +70,7 @@ describe("a wrong row is refused", () => {
   test.each([
     [["word", "school", "learning", "x"], "learning is not a kind"],
     [["word", "School", "education", "x"], "not a list of lower-case words"],
-    [["word", "ab*", "education", "x"], "less than"],
+    [["word", "ab*", "education", "x"], "fewer than"],
     [["word", "school", "education", ""], "lacks a reason"],
     [["asn", "16509", "hosting", "a word"], "source"],
     [["asn", "AS1", "hosting", "https://x.org"], "not a number"],

@@ -60,7 +60,7 @@ export function readRules(rows: readonly (readonly string[])[]): Rules {
       const row = { ...found, words };
       if (first.startsWith("*")) add(byWord, "*", row);
       else if (!first.endsWith("*")) add(byWord, first, row);
-      else if (first.length <= START) throw wrong(`has less than ${START} letters before "*"`);
+      else if (first.length <= START) throw wrong(`has fewer than ${START} letters before "*"`);
       else add(byStart, first.slice(0, START), row);
     } else throw wrong("is neither asn nor word");
   }

@@ -59,7 +59,7 @@ interface System {
 
 /**
  * Returns claims about the networks around VPN servers, and about systems in which such networks are the majority.
- * @param claims only the claims that name a VPN are used
+ * @param claims only the claims with a `provider` are used
  * @param isTooWide whether a network is wider than a list of VPN networks may contain
  */
 export function vpnNetworks(

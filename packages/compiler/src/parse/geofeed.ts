@@ -2,7 +2,7 @@
 //
 // in   prefix,country,region,city,postal per line; "#" comments, CRLF, quotes; any field but the first may be empty.
 //      The first row may name the columns, and a prefix may be a range such as 192.0.2.0-192.0.2.9. A harvested file
-//      names the columns url and flags, too: who stated the line, and what the harvester found wrong with it
+//      also has the columns url and flags: who stated the line, and what the harvester found wrong with it
 // out  sorted networks, each with the index of its place; if lines repeat a network, the first line counts
 // err  FeedError like every line parser; a line that cannot be read is skipped and counted
 // src  RFC 8805. An empty country asks that the network not be located, so the place has no fields. The RFC deprecates

@@ -39,8 +39,8 @@ import { isSystemFormat, parseSystemKinds, type SystemKinds } from "./system-kin
 export type { StatedPlace, StatedPlaces } from "./geofeed.ts";
 
 /**
- * The networks of a feed. If the feed is a geofeed, their places and lines. If the entries differ in what they mean,
- * the same networks in groups.
+ * The networks of a feed. The networks of a geofeed also have places and lines. If the entries differ in what they
+ * mean, the same networks are also in groups.
  */
 export type ParsedNetworks = ReturnType<typeof parseIpLines> &
   Partial<ReturnType<typeof parseGeofeed>> & { readonly groups?: readonly NetworkGroup[] };

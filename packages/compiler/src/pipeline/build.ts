@@ -94,7 +94,7 @@ async function buildLocked(
     code,
     before,
     keepGeo,
-    // A feed that was named with another copy than the held one is checked like any other.
+    // A feed whose accepted copy is not the held copy is checked like any other.
     accept: accept.includes(ACCEPT_RELEASE)
       ? [ACCEPT_RELEASE]
       : loaded.flatMap(({ feed, isAccepted }) => (isAccepted ? feed.id : [])),

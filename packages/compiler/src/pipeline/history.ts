@@ -17,7 +17,7 @@ import { feedFolder } from "../fetch/feed-state.ts";
 
 const FILE = "history.txt";
 const LINE = /^([0-9a-f.:]+\/\d{1,3}) (\d{1,6}) (\d{1,6})$/;
-/** For as long, a VPN's address tells where its servers are. Lists of VPN servers are dropped at the same age. */
+/** For this long, a former server shows where a VPN's servers are. Lists of VPN servers are dropped at the same age. */
 const KEEP_DAYS = 120;
 /** Bounds the file of a list that is new each day. The networks that left the list most recently are kept. */
 const MAX_LEFT = 100_000;

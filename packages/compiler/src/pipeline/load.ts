@@ -174,7 +174,7 @@ function outcomeOf(load: Load, { refusals, used }: Tried): Outcome {
   return { type: isAbsent ? "absent" : "failed", failure, destroy };
 }
 
-/** Returns the body of the copy that the next state names, unless that body is already on disk. */
+/** Returns the body of the copy that the next state lists, unless that body is already on disk. */
 function newBodies({ kept }: Load, { refusals, used }: Tried, outcome: Outcome): FeedCopy[] {
   const named = outcome.type === "passed" ? outcome.copy : outcome.type === "held" ? outcome.held : undefined;
   if (named === undefined || kept.holds(named)) return [];

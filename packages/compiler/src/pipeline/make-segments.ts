@@ -52,8 +52,8 @@ class Obstacle extends Error {
 }
 
 /**
- * Builds all segments. If a segment cannot be built, or the release fails its check, it holds the new copies of that
- * segment's feeds, all together, and builds again.
+ * Builds all segments. If a segment cannot be built, or the release fails its check, it holds all new copies of that
+ * segment's feeds and builds again.
  * @throws the cause if there are no new copies
  */
 export async function makeSegments(

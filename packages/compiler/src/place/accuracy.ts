@@ -30,7 +30,7 @@ export function densityOf(addresses: number): Density {
   return DENSITIES.findLast((least) => least !== "operator" && addresses >= Number(least)) ?? "0";
 }
 
-/** The smallest area that a place names. A postal code stands for a smaller area than a region. */
+/** The smallest area that a place has. A postal code stands for a smaller area than a region. */
 export type Level = (typeof LEVELS)[number];
 export const LEVELS = ["city", "region", "country"] as const;
 

@@ -1,6 +1,6 @@
 // encode-place.ts: encodes one place as the bytes of the geolocate answer.
 //
-// Unknown values inside them are omitted, and the text is "" if all are unknown. dividePlace returns the positions at
+// Unknown values are omitted, and the text is "" if all values are unknown. dividePlace returns the positions at
 // which such a text is divided, so that places share their common parts. Source: docs/api.md. Cost: 1.4 µs per DB-IP
 // City place.
 

@@ -186,7 +186,7 @@ export function oracle(claims: readonly NetworkClaims[]): (point: Point) => numb
 }
 
 /**
- * Returns the networks that the evidence for an address must name, as sorted "feed label network" texts. For each list,
+ * Returns the networks that the evidence for an address must have, as sorted "feed label network" texts. For each list,
  * this is the smallest network that contains the address. Listed resolvers appear only if they have an effect, and
  * special-use networks never appear.
  */
@@ -217,7 +217,7 @@ export function flagsByEvidence(entries: readonly EvidenceEntry[]): number {
   return bits("sets") & ~bits("removes");
 }
 
-/** Returns the networks that the entries name, in the format of {@link evidenceOracle}. */
+/** Returns the networks in the entries, in the format of {@link evidenceOracle}. */
 export function namedBy(entries: readonly EvidenceEntry[]): string[] {
   return entries
     .filter(({ label }) => label !== "special_use")

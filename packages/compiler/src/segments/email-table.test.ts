@@ -259,7 +259,7 @@ describe("entries that no lookup may ever match are refused", () => {
     ["trailing dot", "a.com.", ["a.com"], "is not a domain name"],
     ["empty", "", ["a.com"], "is not a domain name"],
     ["no provider", "a.com", [], "has no provider"],
-    ["provider twice", "a.com", ["a.com", "a.com"], "names a provider twice"],
+    ["provider twice", "a.com", ["a.com", "a.com"], "has a provider twice"],
     ["provider that is no domain", "a.com", ["a.com", "Mohmal"], "has a provider that is not a domain name"],
   ];
   for (const [name, entry, list, problem] of rows) {

@@ -1,12 +1,12 @@
 // email-table.ts: writes the sections of an email segment from disposable domains, their providers, and evidence.
 //
-// Error if the names do not fit into a table. Source: packages/engine/segment-format.md; the reader is
-// packages/engine/src/segment/email-segment.ts. Someone could choose names for public lists that all fall into the same
-// slots, and a reader stops after MAX_DOMAIN_PROBES. So the hash keys of a table follow from a digest of all its names:
-// whoever chooses names cannot know the keys in advance, and equal lists still give equal segments. If a name would
-// nevertheless be too far from its slot, the table gets new keys, and later more slots. Names that only have evidence
-// are in a second table, because a plain lookup then reads an eighth of the memory (bench/README.md, Email). No name is
-// in both tables.
+// Source: packages/engine/segment-format.md; the reader is packages/engine/src/segment/email-segment.ts.
+//
+// Someone could choose names for public lists that all fall into the same slots, and a reader stops after
+// MAX_DOMAIN_PROBES. So the hash keys of a table follow from a digest of all its names: whoever chooses names cannot know
+// the keys in advance, and equal lists still give equal segments. If a name would nevertheless be too far from its slot,
+// the table gets new keys, and later more slots. Names that only have evidence are in a second table, because a plain
+// lookup then reads an eighth of the memory (bench/README.md, Email). No name is in both tables.
 
 import { createHash } from "node:crypto";
 import {
@@ -41,8 +41,8 @@ const MAX_FULL = 0.6;
  *   domain itself, then the service that runs it
  * @param evidence the evidence for each name that is on any list; equal lists may share one array
  * @param drawWord for tests: returns the next 32-bit word of hash keys
- * @throws Error naming the first entry (in order of names) with an invalid name or invalid providers; Error if the
- *   names do not fit into a table
+ * @throws Error about the first entry (in order of names) with an invalid name or invalid providers, or if the names do
+ *   not fit into a table
  */
 export function emailSections(
   domains: ReadonlyMap<string, readonly string[]>,
@@ -103,7 +103,7 @@ function checkName(name: string): void {
 
 function checkProviders(name: string, providers: readonly string[]): void {
   if (providers.length === 0) throw entryError(name, "has no provider");
-  if (new Set(providers).size !== providers.length) throw entryError(name, "names a provider twice");
+  if (new Set(providers).size !== providers.length) throw entryError(name, "has a provider twice");
   const wrong = providers.find((provider) => toAsciiDomain(provider) !== provider);
   if (wrong !== undefined)
     throw entryError(name, `has a provider that is not a domain name in lower-case A-labels: ${wrong}`);

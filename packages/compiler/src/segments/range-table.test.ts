@@ -303,5 +303,5 @@ test("a file whose nodes refer to themselves opens, has no answers, and fails ve
   const all = sections.map((section) => ({ ...section, data: damage.get(section.name) ?? section.data }));
   const table = new RangeTable(openSegment(writeSegment("geo", all, {}), "geo"));
   expect(table.find6(Uint32Array.of(0x20010db8, 0, 0, 1))).toBe(0);
-  expect(() => table.verify(() => true)).toThrow(/^v6Nodes\[266\]: is named as 0, out of its order/);
+  expect(() => table.verify(() => true)).toThrow(/^v6Nodes\[266\]: is referenced as 0, out of order/);
 });

@@ -138,8 +138,10 @@ describe("a segment", () => {
     ] as never);
   });
 
-  test("with a note that names no evidence is refused by verify", () => {
-    expect(() => verify(smallSegment(9999))).toThrow(/^answerNotes\[1\]: names no evidence: 9999/);
+  test("with a note that points at no evidence is refused by verify", () => {
+    expect(() => verify(smallSegment(9999))).toThrow(
+      /^answerNotes\[1\]: does not point at an evidence record: 9999/,
+    );
   });
 
   const refusedAtOpen: readonly (readonly [

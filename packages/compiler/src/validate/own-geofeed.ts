@@ -1,5 +1,5 @@
 // own-geofeed.ts: checks the lines of the operator's own geofeed. Lines with a mistake are skipped, so that the report
-// names them. Publishers' geofeeds are not checked in this way, because no operator can correct them.
+// shows the first. Publishers' geofeeds are not checked in this way, because no operator can correct them.
 //
 // Source: ISO 3166-2 for the regions that are also countries. The npm package iso-3166 does not mark them.
 

@@ -35,11 +35,11 @@ const MAX_GROWTH = 1.5;
 /** Growth that needs no explanation: 0.05% of public IPv4, or 256 IPv6 networks of /32. */
 const FREE_GROWTH: Space = { v4: 1_850_000, v6: 2 ** 40 };
 /**
- * Maximum share of the guarded addresses that lists may name. The share has been 0.5% for is_proxy and 0.007% for
+ * Maximum share of the guarded addresses that lists may have. The share has been 0.5% for is_proxy and 0.007% for
  * is_abuser.
  */
 const MAX_OVERRULED = 0.05;
-/** Number of guarded addresses up to which lists may name all of them. */
+/** Number of guarded addresses up to which lists may have all of them. */
 const FREE_OVERRULED: Space = { v4: 2 ** 16, v6: 2 ** 32 };
 /** Minimum share of the previous release's flagged space that a release must keep. */
 const MIN_KEPT = 0.5;

@@ -1,4 +1,4 @@
-// channel-ruleset.ts: sends and downloads the ruleset that a channel names in addition to its release, for decisions
+// channel-ruleset.ts: sends and downloads a channel's ruleset, for decisions in an application's process.
 //
 // This module does not parse the text. The code that evaluates it does, and keeps the previous ruleset on failure.
 

@@ -1,7 +1,5 @@
-// follower.ts: implements a server's side of a channel: downloads the release that the channel names into the data
-// folder.
-//
-// Serving continues, and no part of the new release is used.
+// follower.ts: implements a server's side of a channel. It downloads the channel's current release to the data folder.
+// If that fails, the server continues with its release and uses no part of the new one.
 //
 // A segment is downloaded to <name>.part and hashed while it arrives. An interrupted download resumes where it stopped.
 // The whole release is then verified, and a damaged file is downloaded again. A version counts as trusted only after
@@ -75,7 +73,7 @@ type TrustState = z.infer<typeof trustState>;
 
 export interface Followed {
   readonly statement: Statement;
-  /** The release that the channel names. If another release is pinned, the server does not run it. */
+  /** The channel's current release. If another release is pinned, the server does not run it. */
   readonly release: string;
   /** Did this call make a different release the current one? */
   readonly isNew: boolean;
@@ -91,7 +89,7 @@ export class ChannelFollower {
     this.options = options;
   }
 
-  /** Checks the channel once, and downloads the release that it names. @throws ChannelError */
+  /** Checks the channel once, and downloads its current release. @throws ChannelError */
   async follow(signal: AbortSignal): Promise<Followed> {
     try {
       return await this.look(signal);
@@ -181,7 +179,7 @@ export class ChannelFollower {
     );
   }
 
-  /** Downloads and verifies the release that the statement names. @returns the number of bytes downloaded */
+  /** Downloads and verifies the release in the statement. @returns the number of bytes downloaded */
   private async fetch(statement: Statement, signal: AbortSignal): Promise<number> {
     const { dataDir } = this.options;
     const ref = statement.release;

@@ -1,9 +1,9 @@
 // publisher.ts: lets a builder publish a release on a channel, publish another channel's release, and roll back.
 //
 // Objects are uploaded first and the statement last, only if nobody has changed it since it was read. The object under
-// a segment's or manifest's name never changes. The publisher removes only objects that this channel named before and
-// that no channel names now, and nothing if it cannot read the complete list of channels. Another publisher may be
-// about to name such an object, so each publisher checks its objects again after it has written the statement.
+// a segment's or manifest's name never changes. The publisher removes only objects that this channel needed before and
+// that no channel needs now, and nothing if it cannot read the complete list of channels. Another publisher may be
+// about to use such an object, so each publisher checks its objects again after it has written the statement.
 
 import type { KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -56,7 +56,7 @@ export interface PublisherOptions {
   readonly trusted?: readonly string[];
   /** Called before an object of this many bytes is uploaded. */
   readonly onUpload?: (path: string, bytes: number) => void;
-  /** Returns the newest ruleset, which every new statement names. If undefined, the channel keeps its ruleset. */
+  /** Returns the newest ruleset, which every new statement contains. If undefined, the channel keeps its ruleset. */
   readonly ruleset?: () => Promise<ChannelRuleset | undefined>;
   /** Records a change in the audit trail, then calls `change`. */
   readonly audited?: (
@@ -97,7 +97,7 @@ export class Publisher {
   }
 
   /**
-   * Uploads a release from the data folder, and names it in the channel.
+   * Uploads a release from the data folder, and makes it the current release of the channel.
    * @param isForced allows a release from which the channel was rolled back
    */
   publish(dataDir: string, name: string, isForced = false): Promise<Statement> {
@@ -114,7 +114,7 @@ export class Publisher {
   }
 
   /**
-   * Names the release and the ruleset of another channel in the same store.
+   * Publishes the release and the ruleset of another channel in the same store.
    * @param isForced allows a release from which this channel was rolled back
    */
   publishFrom(channel: string, isForced = false): Promise<Statement> {
@@ -157,7 +157,7 @@ export class Publisher {
     });
   }
 
-  /** Names the same release under a higher version, which is valid for another seven days, with the newest ruleset. */
+  /** Publishes the same release again, with the newest ruleset and a higher version, for another seven days. */
   renew(): Promise<Statement> {
     return this.stoppable(async () => {
       const before = required(await this.find(), this.options);
@@ -165,7 +165,7 @@ export class Publisher {
     });
   }
 
-  /** Names the release before the current one, or the stored release that `to` names, under a higher version. */
+  /** Publishes the release before the current one, or the stored release `to`, under a higher version. */
   rollback(to?: string): Promise<Statement> {
     return this.stoppable(async () => {
       const before = required(await this.find(), this.options);
@@ -304,7 +304,7 @@ export class Publisher {
     await store.write(path, text, signal);
   }
 
-  /** Removes the dropped releases of this channel unless another channel names them. */
+  /** Removes the dropped releases of this channel unless another channel keeps them. */
   private async sweep(dropped: readonly ReleaseRef[]): Promise<void> {
     const { store, channel, signal, onWarning } = this.options;
     try {
@@ -315,7 +315,7 @@ export class Publisher {
       }
       const named = new Map<string, ReleaseRef>();
       for (const path of paths) {
-        // Statements that another key signed are also read, because the releases that they name must remain.
+        // Statements that another key signed are also read, because their releases must remain.
         const text = await readText(store, path, STATEMENT_LIMIT, signal);
         const { kept } = readStatement(unverified(text ?? ""));
         for (const ref of kept) named.set(ref.name, ref);
@@ -361,7 +361,7 @@ export class Publisher {
     }
   }
 
-  /** Uploads objects that another publisher has removed because no channel named them yet. */
+  /** Uploads objects that another publisher has removed because no channel needed them yet. */
   private async checkAgain(dataDir: string, release: ReleaseRef): Promise<void> {
     try {
       await this.requireObjects(release).catch(() => this.upload(dataDir, release.name, false));

@@ -40,7 +40,7 @@ const MAX_LIST_BYTES = 4 << 20;
 /** An object that is written only to learn whether the store checks conditions, and a tag that it never has. */
 const PROBE = "conditional-writes";
 const NO_TAG = '"00000000000000000000000000000000"';
-/** Statuses of stores that do not know conditional writes. */
+/** Statuses of stores that do not support conditional writes. */
 const LACKS_CONDITIONS = new Set([400, 501]);
 
 /** @param isMatch whether the condition was If-Match, which Amazon answers with 404 if there is no object */

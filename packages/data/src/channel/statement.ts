@@ -40,9 +40,9 @@ const statement = z.object({
 export type Statement = Readonly<z.infer<typeof statement>>;
 
 /**
- * The format of versions that rolled out to a percentage of servers. It is read for one version, so that servers can be
- * upgraded before the builder. The release of a statement below 100% was on trial, so all servers take the release
- * before it.
+ * The format of earlier versions, which rolled out to a percentage of servers. This version still reads it, so that
+ * servers can be upgraded before the builder. The release of a statement below 100% was on trial, so all servers take
+ * the release before it.
  */
 const earlier = statement
   .extend({

@@ -39,7 +39,7 @@ export interface Decision {
   readonly ruleset: number;
 }
 
-/** Data behind flags and memory. Without it, a visitor whom it speaks against looks like any other visitor. */
+/** Data behind flags and memory. Without it, a visitor with a bad record looks like any other visitor. */
 const FLAG_DATA: ReadonlySet<DegradedData> = new Set([...REPUTATION_FLAGS, "disposable", "history"]);
 
 /** @param degraded data that the release lacks and that the requested lookups need */
@@ -105,7 +105,7 @@ function scoreOf(reasons: readonly Reason[]): number {
   return 1 - reasons.reduce((innocent, { weight }) => innocent * (1 - weight), 1);
 }
 
-/** Allows for floating-point errors, so that 1 - (1 - 0.5) is not below 0.5. */
+/** Allows for floating-point errors, so that 1 - (1 - 0.1) is not below 0.1. */
 const SLACK = 1e-9;
 
 function actionOf(score: number, { challenge, deny }: Ruleset["thresholds"]): Action {

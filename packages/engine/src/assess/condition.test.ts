@@ -112,10 +112,10 @@ describe("mistakes in conditions", () => {
     ['event in ["a", event]', 15, /text and number literals/],
     ["facts.age in [1, -facts.age]", 17, /text and number literals/],
     ["has(1)", 4, /`has` takes a fact/],
-    ["size(event, event) == 1", 0, /takes 1 arguments, but has 2/],
+    ["size(event, event) == 1", 0, /takes 1 argument, but has 2/],
     ["constructor", 0, /unknown fact/],
     ["", 0, /EOF/],
-    [`true || ${"x".repeat(1_024)}`, 1_024, /1024 are the most/],
+    [`true || ${"x".repeat(1_024)}`, 1_024, /the maximum is 1024/],
   ];
   for (const [text, at, message] of rows) {
     test(text.slice(0, 40), () => {

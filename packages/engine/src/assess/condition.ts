@@ -59,7 +59,7 @@ type PartOf<T extends FactType> = Extract<Part, { readonly type: T }>;
 /** @throws ConditionError */
 export function compileCondition(text: string, schema: FactSchema): Condition {
   if (text.length > MAX_CONDITION) {
-    throw new ConditionError(`has ${text.length} characters; ${MAX_CONDITION} are the most`, MAX_CONDITION);
+    throw new ConditionError(`has ${text.length} characters; the maximum is ${MAX_CONDITION}`, MAX_CONDITION);
   }
   const compiler = new Compiler(schema);
   const { run } = compiler.expect("boolean", parseText(text), "the condition");
@@ -323,7 +323,10 @@ class Compiler {
 
   private arguments(node: ASTNode, name: string, args: readonly ASTNode[], count: number) {
     if (args.length === count) return args;
-    throw new ConditionError(`\`${name}\` takes ${count} arguments, but has ${args.length}`, node.start);
+    throw new ConditionError(
+      `\`${name}\` takes ${count} ${count === 1 ? "argument" : "arguments"}, but has ${args.length}`,
+      node.start,
+    );
   }
 
   /** Compiles `size`, which counts the characters of a text or the items of a list. */

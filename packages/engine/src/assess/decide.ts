@@ -1,5 +1,5 @@
-// decide.ts: decides about one visitor, from what the caller sent to the answer: the steps that operators, the command
-// line and `@inkling/local` share. The public API has the same steps with sandbox answers and counts between them.
+// decide.ts: all steps of a decision about one visitor, from what the caller sent to the answer. Operations, the
+// command line and `@inkling/local` share them. The public API has the same steps, with sandbox answers and counts in between.
 
 import type { DecisionAnswer, DegradedData } from "@inkling/contract";
 import type { Answerer, AnswerSource } from "../lookup/answerer.ts";

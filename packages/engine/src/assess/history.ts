@@ -1,7 +1,7 @@
 // history.ts: turns what the server remembers about a visitor into facts, and into sentences for the answer.
 //
-// The server finds earlier decisions by hashes of the visitor's mailbox, network, address and account. This file sees
-// only what it found: numbers, and the newest decision behind them.
+// The server finds earlier decisions by hashes of the visitor's mailbox, network, address and account. This file has
+// only what the server found: numbers, and the newest decision behind them.
 
 import { type DecisionAnswer, HISTORY_FACTS, type HistoryFact } from "@inkling/contract";
 import { FACT_INDEX, type FactIndex, type Facts, type FactValue } from "./facts.ts";
@@ -13,7 +13,7 @@ export type Trace = (typeof TRACES)[number];
 /** What earlier decisions say about one fact. */
 export interface Memory {
   readonly value: number;
-  /** The newest decision behind the value; undefined if there is none, or if naming one would say nothing. */
+  /** The newest decision behind the value; undefined if there is none, or if the answer does not show it. */
   readonly newest?: { readonly decision: string; readonly at: string } | undefined;
 }
 export type Memories = Readonly<Partial<Record<HistoryFact, Memory>>>;
@@ -70,10 +70,10 @@ const HISTORY: Readonly<Record<HistoryFact, HistoryRow>> = {
   },
 };
 
-/** What a ruleset wants to know about earlier decisions. */
+/** What a ruleset reads about earlier decisions. */
 export interface Wanted {
   readonly facts: readonly HistoryFact[];
-  /** What each decision must store so that later decisions know these facts. */
+  /** What each decision must store so that later decisions have these facts. */
   readonly traces: ReadonlySet<Trace>;
   /** Whether a live rule or a reason reads one of the facts, so that they can change an action. */
   readonly decides: boolean;
@@ -89,7 +89,7 @@ export function wantedHistory(live: ReadonlySet<FactIndex>, shadow: ReadonlySet<
   };
 }
 
-/** Returns the facts that a ruleset wants and that could be known about a visitor. */
+/** Returns the facts that a ruleset reads and that could be known about a visitor. */
 export function knowableHistory({ facts }: Wanted, has: (trace: Trace) => boolean): readonly HistoryFact[] {
   return facts.filter((name) => has(HISTORY[name].traces[0]));
 }

@@ -1,4 +1,4 @@
-// visitor.ts: looks up the visitor that a caller describes, and turns input and answers into the facts of an
+// visitor.ts: looks up the visitor that a caller describes, and turns input and answers into the facts of a
 // decision.
 //
 // Cost: three lookups and the parsing of their answers; no text is longer than MAX_USER_AGENT.

@@ -1,7 +1,7 @@
 // mail-hosts.ts: lists the mail hosts of disposable-email services, relays and shared providers.
 //
-// Source: each row has its source; packages/engine/mail-hosts.md shows this table, and a test compares the two. The
-// table is not in a segment, because it changes with Inkling's version, and only DNS checks and builds need it.
+// Each row has its source. packages/engine/mail-hosts.md shows this table, and a test compares the two. The table is
+// not in a segment, because it changes with Inkling's version, and only DNS checks and builds need it.
 //
 // The table catches services that rotate their domains but keep their mail host. A row covers its host and every name
 // below it, and the closest row wins. A "dedicated" host receives mail only for its service. Treating a shared host as

@@ -7,7 +7,7 @@
 //      on PROVIDERS, because their hashes are stored permanently.
 
 interface MailProvider {
-  /** Domains in which a local part names the same mailbox. The first is the canonical one. */
+  /** Domains in which a local part stands for the same mailbox. The first is the canonical one. */
   readonly domains: readonly string[];
   /** Characters of the local part that the provider ignores. */
   readonly ignores?: RegExp;

@@ -27,7 +27,7 @@ export interface AnswerSource {
   readonly overrides: Overrides;
   /** Epoch ms, to skip expired overrides. */
   readonly now: number;
-  /** Does missing data leave the lookup with an answer from the available data, instead of failing it? */
+  /** If data is missing, does the lookup answer from the available data instead of failing? */
   readonly allowMissing: boolean;
 }
 

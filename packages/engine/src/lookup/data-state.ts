@@ -30,7 +30,7 @@ export const SEGMENT_OF = {
 export interface DataState {
   /** Answers that no loaded feed provides. Feeds that only supplement other feeds do not count. */
   readonly missing: readonly Answer[];
-  /** Names the missing answers, or the lookup itself if none is missing. */
+  /** Lists the missing answers, or the lookup itself if none is missing. */
   readonly failure: LookupFailure;
 }
 
@@ -48,7 +48,7 @@ export function dataStates(release: Pick<Release, "missing">): Readonly<Record<L
 export interface StateHeader {
   /** Undefined if no data is missing and no age is known. */
   readonly plain: string | undefined;
-  /** The header for an answer with its network. `missing` also names `network` if the release has no network data. */
+  /** The header for an answer with its network. `missing` also lists `network` if the release has no network data. */
   readonly network: string | undefined;
 }
 type HeadersOfLookups = Readonly<Record<Lookup, StateHeader>>;

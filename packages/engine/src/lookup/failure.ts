@@ -8,7 +8,7 @@ export type LookupFailure =
   | { readonly reason: "address_invalid" | "no_release" | "not_found" }
   /** A special-use address. `use` fits into the sentence "… is a <use> address". */
   | { readonly reason: "reserved"; readonly use: string }
-  /** Names the answers that no loaded feed provides, or the lookup whose segment is missing. */
+  /** `names` lists the answers that no loaded feed provides, or the lookup whose segment is missing. */
   | { readonly reason: "data_missing"; readonly names: readonly string[] };
 
 export const ADDRESS_INVALID: LookupFailure = Object.freeze({ reason: "address_invalid" });

@@ -1,5 +1,5 @@
 // opt-ins.ts: appends the fields that a caller opted in to: the address with its prefix, the network that contains it,
-// and the evidence, which is always the last field.
+// and last the evidence, with `evidence_truncated` if entries did not fit.
 //
 // Source: docs/api.md, docs/evidence.md, docs/email.md ("Labels"). Cost: each opt-in copies the answer. Over HTTP, a
 // lookup with evidence takes 1.2 to 1.4 times the CPU time of a plain lookup (bench/README.md, Evidence).

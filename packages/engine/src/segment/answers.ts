@@ -3,8 +3,8 @@
 // in   a record's number, which is a value of a range table; the most frequent records have the lowest numbers
 // out  the record's bytes, as a view or copied part by part
 // src  packages/engine/segment-format.md: one section contains the records, and another section contains the start of
-//      each record and the end of the last one. Records from number `divided` on contain only their own parts, and name
-//      a template with the shared parts
+//      each record and the end of the last one. Records from number `divided` on contain only their own parts, and
+//      refer to a template with the shared parts
 // cost creating a view takes 50 to 100 ns, which is longer than finding the record. So the views of the first
 //      KEPT_RECORDS records are kept after their first use (bench/README.md, Layouts)
 

@@ -9,8 +9,8 @@
 //
 // A record contains the text of its entries, except for two parts. The first part is the network or domain. It contains
 // the address or host that was looked up, so the record stores only its length, the span. This is why a handful of
-// records can serve a hundred thousand networks. The second part is the time when the feed was fetched, which changes
-// even if the segment does not.
+// records can serve a hundred thousand networks. The second part is the feed's times, which change even if the segment
+// does not.
 
 import { ascii, asciiText } from "../email/ascii.ts";
 import { Answers, RECORD_SECTIONS } from "./answers.ts";

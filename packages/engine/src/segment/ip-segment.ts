@@ -22,8 +22,8 @@ export class IpSegment {
   readonly answers: Answers;
   private readonly records: EvidenceRecords;
   /**
-   * In a reputation segment, evidence has a separate table. In other segments, `notes` names the evidence for each
-   * answer.
+   * In a reputation segment, evidence has a separate table. In other segments, `notes` has the number of each
+   * answer's evidence record.
    */
   private readonly evidenceTable: RangeTable | undefined;
   private readonly notes: Uint32Array | undefined;
@@ -143,7 +143,8 @@ export class IpSegment {
     const isEvidence = this.records.verify();
     this.evidenceTable?.verify(isEvidence);
     this.notes?.forEach((note, number) => {
-      if (!isEvidence(note)) throw new SegmentError(`answerNotes[${number}]`, `names no evidence: ${note}`);
+      if (!isEvidence(note))
+        throw new SegmentError(`answerNotes[${number}]`, `does not point at an evidence record: ${note}`);
     });
   }
 }

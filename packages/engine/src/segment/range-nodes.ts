@@ -1,7 +1,7 @@
 // range-nodes.ts: reads a node of a range table, which maps the next 8 bits of an address (a key) to a cell.
 //
-// in   the section of nodes, as words and as bytes; the cell that names the node; a key
-// out  a cell: either a value, or a negative number that names the node for the next 8 bits
+// in   the section of nodes, as words and as bytes; the cell that refers to the node; a key
+// out  a cell: either a value, or a negative number that refers to the node for the next 8 bits
 // src  packages/engine/segment-format.md. A node divides the keys into runs, each with one cell. It stores where the
 //      runs start: as a list of up to MAX_LIST_RUNS starts, or as a bitmap with counts (bart's sparse array).
 // note Array reads use `!`. In a damaged file, a read past the end returns undefined, and every comparison with
@@ -9,7 +9,7 @@
 
 import { SegmentError } from "./segment.ts";
 
-/** A cell is either a value below this limit, or it has NODE_FLAG set and names a node. */
+/** A cell is either a value below this limit, or it has NODE_FLAG set and refers to a node. */
 export const VALUE_LIMIT = 0x40000000;
 export const NODE_FLAG = 0x80000000;
 /** Set in a cell whose node is a list of runs. Other nodes are bitmaps of runs. */
@@ -26,7 +26,7 @@ const isList = (cell: number) => (cell & LIST_FLAG) !== 0;
 /** Returns the offset of a cell's node, in words. */
 export const nodeOffset = (cell: number) => cell & (LIST_FLAG - 1);
 
-/** Returns the cell of a key in the node that `cell` names. */
+/** Returns the cell of a key in the node that `cell` refers to. */
 export function cellOf(nodes: Int32Array, bytes: Uint8Array, cell: number, key: number): number {
   const at = nodeOffset(cell);
   if (!isList(cell)) return nodes[at + BITMAP_WORDS - 1 + rank(nodes, bytes, at, key)]!;

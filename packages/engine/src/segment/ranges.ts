@@ -48,8 +48,8 @@ const WIDEST_V4 = 8;
 const WIDEST_V6 = 16;
 
 /**
- * Returns whether this cell is a value. In a damaged file, it may name a node below the last bits, or be undefined. The
- * result is then false.
+ * Returns whether this cell is a value. In a damaged file, it may refer to a node below the last bits, or be undefined.
+ * The result is then false.
  */
 const isValue = (cell: number) => cell >= 0;
 
@@ -124,8 +124,8 @@ export class RangeTable {
   }
 
   /**
-   * Checks every cell. Nodes must be in order, each named once and not too deep. Runs must be in order, and `isRecord`
-   * must accept every value.
+   * Checks every cell. Nodes must be in order and not too deep, with one reference to each. Runs must be in order, and
+   * `isRecord` must accept every value.
    * @throws SegmentError, which shows the first wrong cell
    */
   verify(isRecord: (value: number) => boolean): void {
@@ -186,7 +186,7 @@ class Trie {
 
   /**
    * Lists the nodes below the first 32 bits: the 32 bits and the node's cell, alternately. It stops early if a damaged
-   * file names nodes more than once.
+   * file refers to nodes more than once.
    */
   nodesBelow32(): number[] {
     const { directory, nodes, bytes } = this;
@@ -208,7 +208,7 @@ class Trie {
 
   verify(isRecord: (value: number) => boolean): void {
     const { directory, nodes, bytes, directoryName, nodesName } = this;
-    /** Cells that name the nodes of one depth, in order. */
+    /** Cells that refer to the nodes of one depth, in order. */
     let level: number[] = [];
     for (let top = 0; top < DIRECTORY_CELLS; top++) {
       verifyCell(directoryName, top, directory[top]!, isRecord);
@@ -219,7 +219,8 @@ class Trie {
       const below: number[] = [];
       for (const cell of level) {
         const at = nodeOffset(cell);
-        if (at !== end) throw new SegmentError(`${nodesName}[${end}]`, `is named as ${at}, out of its order`);
+        if (at !== end)
+          throw new SegmentError(`${nodesName}[${end}]`, `is referenced as ${at}, out of order`);
         const { cells, count } = verifyRuns(nodes, bytes, cell, `${nodesName}[${at}]`);
         end = cells + count;
         if (end > nodes.length)
@@ -259,8 +260,8 @@ function widestBlock(directory: Int32Array, top: number, widest: number): number
 }
 
 /**
- * Reads cells as signed words, so that cells that name nodes are negative. Testing the sign is faster than testing a
- * bit.
+ * Reads cells as signed words, so that cells that refer to nodes are negative. Testing the sign is faster than testing
+ * a bit.
  */
 function signed(words: Uint32Array): Int32Array {
   return new Int32Array(words.buffer, words.byteOffset, words.length);

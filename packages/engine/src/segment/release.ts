@@ -22,7 +22,7 @@ const RELAY = setsOfLabel("relay");
 
 /**
  * The values of `sets` in feed reports, by the segment that the feed goes into. `deciding` feeds decide the segment's
- * answers, `other` feeds only add to them or correct them.
+ * answers, and `other` feeds only add to them or correct them.
  */
 export const FEED_SETS: Readonly<
   Record<SegmentKind, { readonly deciding: readonly string[]; readonly other: readonly string[] }>

@@ -10,8 +10,8 @@ export const SEGMENT_MAGIC = "INKLING\0";
 export const SEGMENT_VERSION = 8;
 /**
  * Version 4 has no `answerTemplates`, version 5 hashes domains without keys, version 6 has one table of domains, and in
- * version 7, names that only have evidence also have a word for an answer. The engine still reads them, so a server has
- * data right after an upgrade, and can roll back to a release from before the upgrade.
+ * version 7, names that only have evidence also have a word for an answer. The engine still reads these versions, so a
+ * server has data right after an upgrade, and can roll back to a release from before the upgrade.
  */
 const OLDEST_VERSION = 4;
 /** The first version that hashes domains with keys. */
@@ -44,7 +44,7 @@ export const SECTION = {
   meta: 1, // JSON: what the segment was built from
   answers: 2, // answer records, see answers.ts
   evidence: 3, // evidence records, see evidence.ts
-  evidenceFeeds: 4, // JSON: the feeds that evidence records name
+  evidenceFeeds: 4, // JSON: the feeds in the evidence records
   answerStarts: 5,
   answerNotes: 6, // the evidence for each answer
   evidenceStarts: 7,
@@ -64,7 +64,7 @@ export const SECTION = {
 } as const;
 export type SectionName = keyof typeof SECTION;
 
-/** A segment that cannot be used. `place` names the header field, section or record that is wrong. */
+/** A segment that cannot be used. `place` is the header field, section or record that is wrong. */
 export class SegmentError extends Error {
   override readonly name = "SegmentError";
   readonly place: string;

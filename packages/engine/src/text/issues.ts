@@ -9,7 +9,7 @@ const MAX_LINES = 20;
  * Returns one line for each problem, without duplicates, and at most MAX_LINES.
  * @param root name of the whole input, for problems that do not concern a particular field
  * @param input the checked input, which shows whether a field is missing or invalid; undefined if the schema's
- *   messages already tell
+ *   messages already say this
  * @param depth number of path fields to show, for inputs where all elements of a list get the same message
  */
 export function issueLines(

@@ -45,7 +45,7 @@ interface Part {
   /** What to count. By default, the rows. */
   readonly counted?: string;
   readonly isDistinct?: true;
-  /** Whether to name the newest decision, and the column with the time to show. */
+  /** The column with the time to show for the newest decision; if missing, that decision is not shown. */
   readonly named?: "created_at" | "outcome_at";
 }
 

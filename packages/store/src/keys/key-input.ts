@@ -32,7 +32,7 @@ function within(number: z.ZodNumber, least: number, most: number, kind: string) 
     .meta({ type: number.isInt ? "integer" : "number", minimum: least, maximum: most });
 }
 
-/** Maximum time in milliseconds for which the log can name a key's callers. */
+/** Maximum time in milliseconds for which the log can show a key's callers. */
 const MAX_TRACE_MS = 7 * DAY_MS;
 
 const keyName = oneLine(100).meta({ description: "What the key is for" });

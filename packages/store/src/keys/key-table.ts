@@ -3,7 +3,7 @@
 // same lines.
 //
 // The last line about a key applies. Only the primary changes a table, and other threads may read it at that moment: a
-// line is complete before the index names it, and memory that becomes too small is replaced, never changed in place.
+// line is complete before the index refers to it, and memory that is too small is replaced, never changed in place.
 // Cost: 100,000 keys take 35 MB in all, compared with 150 MB in each thread as objects; finding a key that is not in
 // use takes 5 µs.
 

@@ -220,6 +220,6 @@ function scopesFromRow(row: KeyRow, report: (reason: string) => void): readonly 
 // Skipping an invalid network would be dangerous, because an empty list of networks means "from anywhere".
 function networkFromRow(word: string): Prefix {
   const network = parsePeerPrefix(word);
-  if (network === undefined) throw new Error(`"${word}" is no network`);
+  if (network === undefined) throw new Error(`"${word}" is not a network`);
   return network;
 }

@@ -42,7 +42,7 @@ export type KeyEvent =
   /** The store is unreachable or, with an EmptyDatabaseError, empty. */
   | { readonly type: "lost"; readonly error: Error }
   | { readonly type: "back" }
-  /** The keyring starts or stops to refuse every key. */
+  /** The keyring starts or stops refusing every key. */
   | { readonly type: "stale" | "fresh" };
 
 /** The server that uses the keys. */

@@ -1,5 +1,5 @@
-// revoked-file.ts: the data folder's append-only list of revoked keys and admin tokens. This host refuses what it
-// lists, whatever the database says, so that an older database makes nothing valid again.
+// revoked-file.ts: the data folder's append-only list of revoked keys and admin tokens. This host refuses whatever
+// the list contains, whatever the database says, so that an older database makes nothing valid again.
 //
 // A removed line is forgotten at the next start. Cost: one stat per check; only what was appended is read.
 
@@ -28,7 +28,7 @@ export interface Revocation {
 }
 
 const LF = 10;
-/** Somebody may write a token into the file instead of its key's id, and invalid lines are logged. */
+/** Hides tokens in logged lines, because somebody may write a token into the file instead of its key's id. */
 const TOKEN = /ink_[^\s"]*/g;
 
 export class RevokedFile {
