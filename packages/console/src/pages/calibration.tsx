@@ -96,7 +96,7 @@ const REASON_COLUMNS: readonly Column<Reason>[] = [
     undefined,
     ({ reason }) => reason,
   ],
-  ["Fired", ({ decisions }) => formatCount(decisions), "number", ({ decisions }) => decisions],
+  ["Decisions", ({ decisions }) => formatCount(decisions), "number", ({ decisions }) => decisions],
   ...LABELS,
   ["Default weight", ({ default_weight }) => default_weight.toFixed(2), "number"],
   ["Weight", ({ weight }) => weight.toFixed(2), "number"],
@@ -123,8 +123,8 @@ const RULE_COLUMNS: readonly Column<Rule>[] = [
     undefined,
     ({ rule }) => rule,
   ],
-  ["Fired live", ({ live }) => formatCount(live), "number", ({ live }) => live],
-  ["Fired in shadow", ({ shadow }) => formatCount(shadow), "number", ({ shadow }) => shadow],
+  ["Live", ({ live }) => formatCount(live), "number", ({ live }) => live],
+  ["In shadow", ({ shadow }) => formatCount(shadow), "number", ({ shadow }) => shadow],
   ...LABELS,
 ];
 

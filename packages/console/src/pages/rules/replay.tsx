@@ -30,11 +30,9 @@ export function ReplayCard({ text }: { text: string }) {
   const isOld = asked && (asked.text !== text || asked.days !== days);
   return (
     <Card title="Replay">
-      <div class="grid">
-        <Field label="Decisions of" note="How the draft would have changed these stored decisions.">
-          <Select options={PERIODS} value={days} onChoose={setDays} />
-        </Field>
-      </div>
+      <Field label="Decisions of" note="How the draft would have changed these stored decisions.">
+        <Select options={PERIODS} value={days} onChoose={setDays} />
+      </Field>
       <p class="actions">
         <Button text="Replay the draft" onClick={() => setAsked({ text, days })} />
         {isOld && <span class="faint">This result is from an earlier draft or another period.</span>}
@@ -86,10 +84,6 @@ function Changed({ report }: { report: Replayed }) {
         </Notice>
       ))}
       <ChangedActions actions={actions} />
-      <p class="faint">
-        Precision: of the labelled decisions that match, the share labelled fraud. Recall: of all decisions
-        labelled fraud, the share that match. For a rule that allows, read legitimate instead of fraud.
-      </p>
       <Table
         caption="Rules in the draft"
         rows={rules}
@@ -125,6 +119,10 @@ function Changed({ report }: { report: Replayed }) {
         ]}
         empty="No reasons matched."
       />
+      <p class="faint">
+        Precision: of the labelled decisions that match, the share labelled fraud. Recall: of all decisions
+        labelled fraud, the share that match. For a rule that allows, read legitimate instead of fraud.
+      </p>
     </>
   );
 }
