@@ -17,7 +17,7 @@ import { measureMachines } from "./machines.ts";
 import { measureNetworks } from "./networks.ts";
 import { placeTables } from "./places.ts";
 import { type TruthRow, table } from "./rows.ts";
-import { sampleTable } from "./samples.ts";
+import { fetchSamples, sampleTable } from "./samples.ts";
 import { measureVpns } from "./vpns.ts";
 
 const HEAD = `# How right the answers are
@@ -31,6 +31,7 @@ one half, and the rows show the other half. **Not measured**: the sample is not 
 
 /** @returns the path of TRUTH.md */
 export async function writeTruth(commit: string): Promise<string> {
+  fetchSamples();
   const made = await builds();
   const each = (measure: (build: (typeof made)[number]) => readonly TruthRow[]) => made.flatMap(measure);
   const disposable = measureDisposable();
