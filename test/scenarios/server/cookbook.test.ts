@@ -1,15 +1,17 @@
-// Tests the recipes in docs/exports.md, and two commands of docs/enrich.md, unchanged, with a small release.
+// Tests the recipes in docs/exports.md, and commands of docs/enrich.md and docs/maxmind.md, unchanged, with a small release.
 // PostgreSQL, nginx and DuckDB are real. For nftables, journald and ClickHouse, the test records the commands.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
+import { Reader } from "@maxmind/geoip2-node";
+import { FEEDS } from "../../../packages/compiler/src/catalog/feeds.ts";
 import { Postgres } from "../../harness/postgres.ts";
 import { withPrograms } from "../../harness/programs.ts";
 import { run } from "../../harness/published-packages.ts";
 import { tried } from "../../harness/recorded-rows.ts";
-import { smallRelease, temporaryFolder } from "../../harness/release.ts";
+import { smallCity, smallDomain, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { until } from "../../harness/until.ts";
 
 const ROOT = resolve(import.meta.dir, "../../..");
@@ -31,7 +33,7 @@ function program(name: string, script: string): void {
 
 /** Returns the code blocks in a section. */
 function blocks(heading: string): string[] {
-  const section = PAGE.split(/^#+ /m).find((text) => text.startsWith(heading)) ?? "";
+  const section = PAGE.split(/^#+ /m).find((text) => text.startsWith(`${heading}\n`)) ?? "";
   return [...section.matchAll(/^```\w*\n([\s\S]*?)^```$/gm)].map(([, code]) => code!);
 }
 
@@ -76,6 +78,90 @@ test("a log", async () => {
     [PROXY, "22/Nov/2026:10:00:00", "200", "GB", "true"],
     [OTHER, "22/Nov/2026:10:00:00", "200", "null", "false"],
   ]);
+});
+
+test("formats: the output of each row", async () => {
+  const zero = temporaryFolder();
+  smallRelease(zero, 0); // its network is no proxy
+  const [, head = ""] = /^\| `--format` \|.*`(--add .*)` \|$/m.exec(ENRICH) ?? [];
+  const rows = [...ENRICH.matchAll(/^\| `(csv|ndjson|lines)`.* \| `(.*)` \| `(.*)` \|$/gm)];
+  expect(rows.map(([, format]) => format)).toEqual(["csv", "ndjson", "lines"]);
+  for (const [, format, row, output] of rows) {
+    writeFileSync(join(folder, "rows"), `${row}\n`);
+    const command = `inkling enrich rows --format ${format} ${head} --data-dir "${zero}"`;
+    expect([format, await shell(command)]).toEqual([format, `${output}\n`]);
+  }
+});
+
+test("every day: exports and a load, unless data is too old, or the update fails", async () => {
+  const [script] = blocks("Every day");
+  const stubs = temporaryFolder();
+  const home = temporaryFolder();
+  const daily = async (update: number, status: number) => {
+    const stub = (name: string, text: string) =>
+      writeFileSync(join(stubs, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+    const real = join(programs, "inkling");
+    stub(
+      "inkling",
+      `case "$2" in update) exit ${update};; status) exit ${status};; esac\nexec "${real}" "$@"`,
+    );
+    stub("psql", `echo "psql $*" >> "${folder}/calls"`);
+    await run(["env", `HOME=${home}`, `PATH=${stubs}:${process.env.PATH}`, "sh", "-c", script!], home);
+  };
+  await daily(3, 0);
+  expect(calls()).toEqual(["psql -q -v ON_ERROR_STOP=1 -f load.sql"]);
+  for (const name of ["countries.parquet", "reputation.csv", "disposable.csv"])
+    expect([name, existsSync(join(home, name))]).toEqual([name, true]);
+  for (const [update, status] of [
+    [1, 0],
+    [0, 3],
+  ] as const)
+    await expect(daily(update, status)).rejects.toThrow();
+  expect(readFileSync(join(folder, "calls"), "utf8")).toBe("");
+});
+
+test("licences: a CSV and standard error have the attributions in the sample", async () => {
+  const [sample = ""] = blocks("Licences");
+  const [, ...texts] = sample.trim().split("\n");
+  const feeds = texts.map((text) => FEEDS.find(({ attribution }) => attribution === text)!);
+  expect(feeds.map(({ id }) => id)).toEqual(["dbip-city-lite", "nro-delegated-stats", "asn"]);
+  const dataDir = temporaryFolder();
+  smallRelease(
+    dataDir,
+    1,
+    [],
+    feeds.map(({ id, sets, licence, attribution }) => {
+      const report = { id, sets, licence, source: "seed", state: "loaded", entries: 1 } as const;
+      return { ...report, ...(attribution !== undefined && { attribution }) };
+    }),
+  );
+  const csv = (out: string) =>
+    shell(`inkling export csv --data-dir "${dataDir}" --out ${out} 2>&1 >/dev/null`);
+  const errors = [await csv("licensed.csv"), await csv("-")];
+  for (const error of errors) expect(error).toBe(`${texts.join("\n")}\n`);
+  const [head, ...others] = readFileSync(join(folder, "licensed.csv.attribution.txt"), "utf8")
+    .trim()
+    .split("\n");
+  expect(head).toMatch(/^Inkling, release \w+-[0-9a-f]{12}$/);
+  expect(sample).toMatch(/^Inkling, release \w+-[0-9a-f]{12}$/m);
+  expect(others).toEqual(texts);
+});
+
+test("MaxMind's files: its own reader opens them", async () => {
+  const page = readFileSync(join(ROOT, "docs/maxmind.md"), "utf8");
+  const [, commands] = /^## Replace the files[\s\S]*?^```sh\n([\s\S]*?)^```$/m.exec(page)!;
+  const withNetwork = temporaryFolder();
+  smallRelease(withNetwork, 1, [], [], true);
+  await shell(commands!.replaceAll("--out", `--data-dir "${withNetwork}" --out`));
+  const open = (name: string) => Reader.open(join(folder, `${name}.mmdb`));
+  const city = (await open("GeoLite2-City")).city(PROXY);
+  expect([city.city?.names.en, city.country?.isoCode]).toEqual([smallCity(1), "GB"]);
+  expect((await open("GeoLite2-Country")).country(PROXY).country?.isoCode).toBe("GB");
+  expect((await open("GeoLite2-ASN")).asn(PROXY).autonomousSystemNumber).toBe(20_712);
+  const { isAnonymous, isAnonymousVpn } = (await open("GeoIP2-Anonymous-IP")).anonymousIP(PROXY);
+  expect([isAnonymous, isAnonymousVpn]).toEqual([true, true]);
+  const sdk = "@maxmind/geoip2-node";
+  tried(import.meta.path, sdk, sdk, "files of `inkling export mmdb`, as in maxmind.md");
 });
 
 test("after each release: an export for each name in `current`", async () => {
@@ -187,21 +273,30 @@ afterAll(() => postgres?.close());
 
 withPrograms("PostgreSQL: every visit stays one row", ["psql"], true, async () => {
   postgres = await Postgres.create();
-  const [command] = /inkling export csv .*?(?=`)/.exec(PAGE) ?? [];
   const visits = `CREATE TABLE visits (id int, ip inet);
 INSERT INTO visits VALUES (1, '${PROXY}'), (2, '${OTHER}'), (3, '2001:db8::1');\n`;
-  const [recipe] = blocks("PostgreSQL");
-  const again = recipe!.slice(recipe!.indexOf("BEGIN;"));
-  writeFileSync(join(folder, "recipe.sql"), `${visits}${recipe}`);
-  writeFileSync(join(folder, "again.sql"), again);
+  const psql = async (name: string, sql: string) => {
+    writeFileSync(join(folder, name), sql);
+    return shell(`psql --no-psqlrc -v ON_ERROR_STOP=1 -qAt "${postgres!.url()}" -f ${name} | sort`);
+  };
+  const [reputation, command, places] = blocks("PostgreSQL");
+  await shell("inkling export csv --lookup reputation --out reputation.csv");
+  const loading = reputation!.slice(reputation!.indexOf("BEGIN;"));
+  for (const sql of [`${visits}${reputation}`, loading])
+    expect(await psql("load.sql", sql)).toBe(`1|${PROXY}|t\n2|${OTHER}|\n3|2001:db8::1|\n`);
   await shell(command!);
-  const psql = (file: string) =>
-    shell(`psql --no-psqlrc -v ON_ERROR_STOP=1 -qAt "${postgres!.url()}" -f ${file} | sort`);
-  for (const file of ["recipe.sql", "again.sql"])
-    expect(await psql(file)).toBe(`1|${PROXY}|t\n2|${OTHER}|\n3|2001:db8::1|\n`);
-  const [, countries] = PAGE.match(/inkling export csv .*?(?=`)/g)!;
-  await shell(countries!);
-  writeFileSync(join(folder, "countries.sql"), blocks("PostgreSQL")[1]!);
-  expect(await psql("countries.sql")).toBe(`1|${PROXY}|GB\n2|${OTHER}|\n3|2001:db8::1|\n`);
-  tried(import.meta.path, "PostgreSQL", postgres.version, "a join with the CSV export, as in exports.md");
+  expect(await psql("places.sql", places!)).toBe(
+    `1|${PROXY}|GB|${smallCity(1)}\n2|${OTHER}||\n3|2001:db8::1||\n`,
+  );
+
+  const listed = smallDomain(1);
+  const emails = [`a@${listed}`, `b@Mail.${listed.toUpperCase()} `, `c@x${listed}`, "d", "e@com"];
+  const signups = `CREATE TABLE signups (email text);
+INSERT INTO signups VALUES ${emails.map((email) => `('${email}')`)}, (NULL);\n`;
+  await shell("inkling export csv --lookup email --out disposable.csv");
+  const [, domains] = blocks("Email addresses");
+  const rows = emails.map((email, i) => (i < 2 ? `${email}|t|${listed}` : `${email}|f|`));
+  const found = await psql("emails.sql", `${signups}${domains}`);
+  expect(found.trimEnd().split("\n").toSorted()).toEqual([...rows, "|f|"].toSorted());
+  tried(import.meta.path, "PostgreSQL", postgres.version, "joins with CSV exports, as in exports.md");
 });

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { tried } from "../../../../test/harness/recorded-rows.ts";
-import { smallRelease } from "../../../../test/harness/release.ts";
+import { smallDomain, smallRelease } from "../../../../test/harness/release.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { runHere } from "../../../cli/src/program.testing.ts";
 
@@ -48,12 +48,18 @@ test("DuckDB reads quoted cities that come late, as docs/enrich.md says", async 
   tried(import.meta.path, DUCKDB, DUCKDB, "reading the output of `inkling enrich`, as in enrich.md");
 });
 
+/** Returns the queries in a section of docs/exports.md. */
+function queriesIn(heading: string): string[] {
+  const section = readFileSync(EXPORTS, "utf8").split(`\n### ${heading}\n`)[1]!.split(/\n#+ /)[0]!;
+  return [...section.matchAll(/```sql\n(.*?)```/gs)].map(([, text]) => text!);
+}
+
 test("DuckDB joins visits with the Parquet export, as docs/exports.md says", async () => {
   const temp = temporaryFolder();
   const dataDir = join(temp, "data");
   smallRelease(dataDir, 1);
   const ran = await runHere(
-    ["export", "parquet", "--lookup", "geolocate", "--out", join(temp, "inkling.parquet")],
+    ["export", "parquet", "--lookup", "geolocate", "--out", join(temp, "countries.parquet")],
     { env: { INKLING_DATA_DIR: dataDir }, cwd: temp },
   );
   expect(ran.code).toBe(0);
@@ -61,13 +67,12 @@ test("DuckDB joins visits with the Parquet export, as docs/exports.md says", asy
   const rowsOf = async (query: string) =>
     (
       await connection.runAndReadAll(
-        query.replaceAll("'inkling.parquet'", `'${join(temp, "inkling.parquet")}'`),
+        query.replaceAll("'countries.parquet'", `'${join(temp, "countries.parquet")}'`),
       )
     ).getRows();
   await rowsOf(`CREATE TABLE visits AS SELECT unnest(['81.2.69.0', '81.2.69.255', '81.2.70.0', '8.8.8.8',
     '2001:db8::1', '::1', '::ffff:81.2.69.1', 'nonsense', '81.2.69.256', '1.2.3.4.5', NULL]) AS ip, 7 AS amount`);
-  const section = readFileSync(EXPORTS, "utf8").split("\n## Parquet\n")[1]!.split("\n## ")[0]!;
-  const queries = [...section.matchAll(/```sql\n(.*?)```/gs)].map(([, text]) => text!);
+  const queries = queriesIn("DuckDB");
   expect(queries).toHaveLength(2);
   const [joined, one] = queries.map((query) => query.replace(/;\s*$/, ""));
   expect(await rowsOf(`SELECT * FROM (${joined}) ORDER BY ip`)).toEqual(
@@ -88,5 +93,33 @@ test("DuckDB joins visits with the Parquet export, as docs/exports.md says", asy
   expect(await rowsOf(one!)).toEqual([]);
   const hex = `00000000000000000000ffff${Buffer.from([81, 2, 69, 142]).toString("hex")}`;
   expect(await rowsOf(one!.replaceAll(/'0{20}ffff[0-9a-f]{8}'/g, `'${hex}'`))).toEqual([["GB"]]);
-  tried(import.meta.path, DUCKDB, DUCKDB, "joins with the Parquet export, as in exports.md");
+  tried(import.meta.path, DUCKDB, DUCKDB, "joins with Parquet exports, as in exports.md");
+});
+
+test("DuckDB finds disposable domains, as docs/exports.md says", async () => {
+  const temp = temporaryFolder();
+  const dataDir = join(temp, "data");
+  smallRelease(dataDir, 1);
+  const target = join(temp, "disposable.parquet");
+  const ran = await runHere(["export", "parquet", "--lookup", "email", "--out", target], {
+    env: { INKLING_DATA_DIR: dataDir },
+    cwd: temp,
+  });
+  expect(ran.code).toBe(0);
+  const listed = smallDomain(1);
+  const connection = await (await DuckDBInstance.create(":memory:")).connect();
+  const rowsOf = async (query: string) => (await connection.runAndReadAll(query)).getRows();
+  await rowsOf(`CREATE TABLE signups AS SELECT unnest(['a@${listed}', 'b@Mail.X.${listed.toUpperCase()} ', '"c@d"@${listed}',
+    'e@x${listed}', 'f@com', 'g', NULL]) AS email, 7 AS amount`);
+  const [query] = queriesIn("Email addresses");
+  const found = query!.replace("'disposable.parquet'", `'${target}'`).replace(/;\s*$/, "");
+  expect(await rowsOf(`SELECT * FROM (${found}) ORDER BY email`)).toEqual([
+    [`"c@d"@${listed}`, 7, true, listed],
+    [`a@${listed}`, 7, true, listed],
+    [`b@Mail.X.${listed.toUpperCase()} `, 7, true, listed],
+    [`e@x${listed}`, 7, false, null],
+    ["f@com", 7, false, null],
+    ["g", 7, false, null],
+    [null, 7, false, null],
+  ]);
 });

@@ -34,7 +34,7 @@ const how = hasPeer("chdb") ? "" : `: needs ${HOW_TO_INSTALL}`;
 test.if(how === "")(`ClickHouse looks up what the export holds, as docs/exports.md says${how}`, async () => {
   const [folder, dataDir] = [temporaryFolder(), temporaryFolder()];
   smallRelease(dataDir, 1);
-  const section = PAGE.split("\n## ClickHouse\n")[1]!.split("\n## ")[0]!;
+  const section = PAGE.split("\n### ClickHouse\n")[1]!.split("\n### ")[0]!;
   const [, exporting = "", loading = ""] =
     /```sh\ninkling (.*)\nclickhouse-client --queries-file (.*)\n```/.exec(section) ?? [];
   const here = (text: string) => text.replaceAll(USER_FILES, folder);
@@ -43,17 +43,19 @@ test.if(how === "")(`ClickHouse looks up what the export holds, as docs/exports.
 
   const [, queries = ""] = /```sql\n(.*?)\n```/s.exec(section) ?? [];
   // The small release has no networks, which the third query reads.
-  const [countries = "", proxies = "", , domains = ""] = queries
-    .split(";\n")
-    .map((query) => `${query.replace(/;$/, "")} ORDER BY 1`);
-  const [, reload = ""] = /only `(SYSTEM .*)`/.exec(section) ?? [];
+  const ordered = (query: string) => `${query.replace(/;\s*$/, "")} ORDER BY 1`;
+  const [countries = "", proxies = ""] = queries.split(";\n").map(ordered);
+  const domains = ordered(PAGE.split("For ClickHouse:\n\n```sql\n")[1]!.split("```")[0]!);
+  const [, reload = ""] = /only `(SYSTEM .*?)`/.exec(section) ?? [];
+  const listed = smallDomain(1);
+  const emails = [`a@${listed}`, `b@Mail.${listed.toUpperCase()} `, "c@gmail.com", `d@x${listed}`, "e"];
   const rows = await rowsOf(
     [
       here(readFileSync(here(loading), "utf8")),
       "CREATE TABLE visits (ip String) ENGINE = Memory",
       `INSERT INTO visits VALUES ('${ADDRESS}'), ('8.8.8.8'), ('2a02:8010::1'), ('-')`,
-      "CREATE TABLE signups (domain String) ENGINE = Memory",
-      `INSERT INTO signups VALUES ('${smallDomain(1)}'), ('gmail.com')`,
+      "CREATE TABLE signups (email String) ENGINE = Memory",
+      `INSERT INTO signups VALUES ${emails.map((email) => `('${email}')`)}`,
       countries,
       proxies.replace("is_proxy", smallFlag(1)),
       domains,
@@ -70,16 +72,39 @@ test.if(how === "")(`ClickHouse looks up what the export holds, as docs/exports.
   ];
   expect([rows[5], rows.at(-1)]).toEqual([found("", "GB"), found("", "GB")]);
   expect(rows[6]).toEqual(found(false, true));
-  expect(rows[7]!.toSorted()).toEqual(
-    [
-      ["gmail.com", 0],
-      [smallDomain(1), 1],
-    ].toSorted(),
-  );
+  expect(rows[7]).toEqual(emails.map((email, i) => (i < 2 ? [email, 1, listed] : [email, 0, ""])));
   tried(
     import.meta.path,
     "ClickHouse (chdb)",
     peerPath("chdb"),
     "`IP_TRIE` dictionaries from the export, as in exports.md",
   );
+});
+
+test.if(how === "")(`ClickHouse reads a dictionary from a table, as docs/exports.md says${how}`, async () => {
+  const [folder, dataDir] = [temporaryFolder(), temporaryFolder()];
+  smallRelease(dataDir, 1);
+  const section = PAGE.split('<a id="remote-clickhouse">')[1]!;
+  const [, create = ""] = /```sql\n(.*?)```/s.exec(section) ?? [];
+  const [, script = ""] = /```sh\n(.*?)```/s.exec(section) ?? [];
+  const [exporting, ...loading] = script
+    .replaceAll("countries.csv", join(folder, "countries.csv"))
+    .trim()
+    .split("\n");
+  const args = exporting!.replace(/^inkling /, "").split(" ");
+  expect((await runHere(args, { env: { INKLING_DATA_DIR: dataDir }, cwd: folder })).code).toBe(0);
+  const statements = loading.map((line) => /--query "(.*?)"(?: < (\S+))?$/.exec(line)!);
+  const country = `SELECT dictGet('inkling_countries', 'country_iso_code', tuple(IPv6StringToNumOrDefault(ip)))
+    FROM values('ip String', '${ADDRESS}', '8.8.8.8')`;
+  const rows = await rowsOf(
+    [
+      ...create.split(/;\n/).filter((text) => text.trim() !== ""),
+      ...statements.map(([, query = "", file]) =>
+        file === undefined ? query : `${query}\n${readFileSync(file, "utf8")}`,
+      ),
+      country,
+    ],
+    folder,
+  );
+  expect(rows.at(-1)).toEqual([["GB"], [""]]);
 });

@@ -74,6 +74,7 @@ function addForm(exports: Command, format: ExportFormat, context: Context): void
     const request = { ...data, databaseType, columns };
     if (flags.out === "-") await toStandardOutput(format, request, context.stopper.signal);
     else await toFiles(format, request, flags.out, context);
+    printAttributions(context.terminal, request.attributions);
   });
 }
 
@@ -179,5 +180,4 @@ async function toFiles(
     })
     .finally(() => progress.clear());
   for (const { path, bytes } of written) terminal.out(`${path}  ${formatBytes(bytes)}`);
-  printAttributions(terminal, request.attributions);
 }
