@@ -346,8 +346,11 @@ function nightlyEnrich(): void {
 
   test("cron and systemd start an existing script", () => {
     const service = readFileSync(join(FOLDER, name, "nightly-enrich.service"), "utf8");
-    const [, started] = /^ExecStart=\/opt\/inkling\/(\S+)/m.exec(service)!;
-    const [, scheduled] = /^15 3 \* \* \* cd \/opt\/inkling && PATH=\S+ (\S+)/m.exec(readmeOf(name))!;
-    expect([started, scheduled].map((path) => existsSync(join(ROOT, path!)))).toEqual([true, true]);
+    const page = readmeOf(name);
+    const [, file, installed] = /^install -m 0755 (\S+) (\S+)$/m.exec(page)!;
+    const [, started] = /^ExecStart=(\S+)/m.exec(service)!;
+    const [, path, scheduled] = /^PATH=(\S+)\n15 3 \* \* \* cd \S+ && (\S+)/m.exec(page)!;
+    expect(existsSync(join(FOLDER, name, file!))).toBe(true);
+    expect([started, `${path!.split(":")[0]}/${scheduled}`]).toEqual([installed, installed]);
   });
 }

@@ -59,6 +59,7 @@ function layOver(folder: string): void {
 function verify(units: Readonly<Record<string, string>>): Verified {
   mountInstallation();
   symlinkSync("/opt/inkling/deploy/debian/inkling", LINK);
+  symlinkSync("/opt/inkling/examples/nightly-enrich/nightly-enrich.sh", "/usr/local/bin/nightly-enrich");
   const folder = temporaryFolder();
   const problemsOf = (names: readonly string[]) => {
     const paths = names.map((name) => join(folder, name));
