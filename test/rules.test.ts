@@ -5,10 +5,11 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { FORMATS } from "@inkling/bulk";
+import { FIELDS, FORMATS } from "@inkling/bulk";
 import { FEEDS } from "@inkling/compiler/feeds";
 import { AUDIT_ACTIONS, SETTING_NAMES, settingRow, variableName } from "@inkling/contract";
 import type { Command } from "commander";
+import { namesMatching } from "../packages/bulk/src/fields.ts";
 import { makeProgram } from "../packages/cli/src/program.ts";
 import { makeStyle } from "../packages/cli/src/terminal/terminal.ts";
 import {
@@ -339,6 +340,18 @@ describe("docs match the code", () => {
   test.each(FORMATS.map(({ name }) => name))("docs/exports.md has a row for %s", (name) =>
     expect([name, hasRow("docs/exports.md", `\`${name}\` `)]).toEqual([name, true]),
   );
+  test("docs/accuracy.md says of each exported column whether it is measured", () => {
+    const section = read("docs/accuracy.md").split("## By column")[1]!.split("\n## ")[0]!;
+    const patterns = [...section.matchAll(/^\| ([^|]*) \|/gm)].flatMap(([, cell]) =>
+      [...cell!.matchAll(/`([^`]+)`/g)].map(([, name]) => name!),
+    );
+    const columns = Object.values(FIELDS).flatMap((fields) => fields.map(({ name }) => name));
+    const notExported = ["network_prefix", "valid"];
+    const missing = columns.filter(
+      (name) => !patterns.some((pattern) => namesMatching(pattern, [name]).length),
+    );
+    expect(missing).toEqual(notExported);
+  });
   /** Returns files with a page, an export such as `MapsPage`, that no other file imports. */
   const lostPages = (all: readonly File[]) =>
     all

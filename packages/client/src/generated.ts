@@ -32,7 +32,7 @@ export interface Place {
   readonly continent: { readonly code?: Open<"AF" | "AN" | "AS" | "EU" | "NA" | "OC" | "SA">; readonly name?: string; };
   /** Where the user is. */
   readonly country: { /** ISO 3166-1 alpha-2; XK is Kosovo. */ readonly iso_code?: string; readonly name?: string; };
-  readonly location: { /** Whole kilometres, 67% confidence. */ readonly accuracy_radius?: number; readonly latitude?: number; readonly longitude?: number; /** IANA name. */ readonly time_zone?: string; };
+  readonly location: { /** Whole kilometres, chosen so that 67% of addresses should lie within. */ readonly accuracy_radius?: number; readonly latitude?: number; readonly longitude?: number; /** IANA name. */ readonly time_zone?: string; };
   readonly postal: { readonly code?: string; };
   /** Where the address block is registered. */
   readonly registered_country: { /** ISO 3166-1 alpha-2; XK is Kosovo. */ readonly iso_code?: string; readonly name?: string; };

@@ -279,8 +279,8 @@ const PLACE = {
         accuracy_radius: {
           type: "integer",
           optional: true,
-          description: "Whole kilometres, 67% confidence",
-          docs: "whole kilometres, 67% confidence; estimated for DB-IP data: [accuracy radius](accuracy.md#accuracy-radius)",
+          description: "Whole kilometres, chosen so that 67% of addresses should lie within",
+          docs: "whole kilometres, chosen so that 67% of addresses should lie within; [measured](accuracy.md#accuracy-radius): 49 to 95%",
         },
         latitude: { type: "number", optional: true, minimum: -90, maximum: 90 },
         longitude: { type: "number", optional: true, minimum: -180, maximum: 180 },

@@ -147,7 +147,7 @@ class Country:
 
 @dataclass(frozen=True)
 class Location:
-    # Whole kilometres, 67% confidence
+    # Whole kilometres, chosen so that 67% of addresses should lie within
     accuracy_radius: Optional[int] = None
     latitude: Optional[float] = None
     longitude: Optional[float] = None
