@@ -36,7 +36,8 @@ function repository(name: string, files: Record<string, string>, author = "Jane 
 
 const sampleOf = (name: keyof typeof SAMPLE, over: object): Sample => {
   const sample: Sample = SAMPLE[name];
-  return { ...sample, path: join(samples, name), repositories: { ...sample.repositories!, ...over } };
+  const { commit: _, ...repositories } = sample.repositories!;
+  return { ...sample, path: join(samples, name), repositories: { ...repositories, ...over } };
 };
 
 function fetchAll(all: readonly Sample[]): string[] {
@@ -55,7 +56,7 @@ test("a file, a folder, domains of a file's elements and of authors are fetched 
   const all = [
     sampleOf("castle", { names: ["a/castle"], commit: old }),
     sampleOf("systemTypes", { names: ["a/blocklist"] }),
-    sampleOf("mailProviders", { names: ["a/thunderbird"], commit: undefined }),
+    sampleOf("mailProviders", { names: ["a/thunderbird"] }),
     sampleOf("authors", { names: ["a/rails", "a/ansible"] }),
   ];
   const lines = fetchAll(all);
