@@ -1,4 +1,4 @@
-// partial-file.ts: writes an output file that the user named. The file appears as a whole or not at all, no matter how
+// partial-file.ts: writes an output file that the user chose. The file appears as a whole or not at all, no matter how
 // the process exits.
 //
 // A file whose name ends in .gz or .zst is compressed, in members of MEMBER_BYTES that gzip and zstd read as one file.

@@ -1,7 +1,7 @@
 // mmdb-fixtures.ts: small geolocation databases in the formats that publishers use, created by the test writer.
 //
-// The names and addresses are made up or reserved for documentation, except where a network must be public to be looked
-// up. fixtures/feeds/dbip-city-lite.mmdb is DBIP_NESTED as a file; a test compares the two.
+// The names and addresses are made up or reserved for documentation, except for networks that must be public to be
+// looked up. fixtures/feeds/dbip-city-lite.mmdb is DBIP_NESTED as a file; a test compares the two.
 
 import { double, float, uint16, writeMmdb } from "./mmdb-writer.ts";
 

@@ -50,7 +50,7 @@ const REASONS = {
   proxy_seen: {
     weight: 0,
     when: '"proxy_seen" in ip.services',
-    meaning: "bots used addresses in the network as proxies, beside ordinary people",
+    meaning: "bots used addresses in the network as proxies, but ordinary people use them too",
   },
   privacy_relay: {
     weight: 0,

@@ -18,7 +18,7 @@ export const DATA_EVENTS = {
   "feed-not-updated": {
     about: "updates",
     levels: ["error", "info"],
-    help: "There is no new copy of `feed`, because of `reason`. There is one line per reason. At level info, the source has no copy.",
+    help: "There is no new copy of `feed`, because of `reason`. Each reason has its own line. Level `info` means that the source has no copy.",
   },
   "feeds-not-reached": {
     about: "updates",

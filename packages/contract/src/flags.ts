@@ -121,7 +121,7 @@ const LABELS = {
   proxy_network: { meaning: "bots use the network as a proxy, and nobody else uses it", sets: "is_proxy" },
   proxy_seen: {
     meaning:
-      "`include=network`: bots used addresses in the network as proxies, beside ordinary people; no verdict",
+      "`include=network`: bots used addresses in the network as proxies, but ordinary people use them too; no verdict",
   },
   attacker: { meaning: "attacks came from the address", name: "reported attacker", sets: "is_abuser" },
   criminal_network: { meaning: "criminals run the network", sets: "is_abuser" },

@@ -1,4 +1,4 @@
-// lock.ts: a lock that allows one build at a time in a data folder, and what that build is doing, for those who wait.
+// lock.ts: a lock that allows one build at a time in a data folder, and the progress of that build, for whoever waits.
 
 import {
   closeSync,

@@ -1,6 +1,6 @@
 // switch.ts: rolls back to an earlier release, pins a release, or unpins it and switches to the newest one.
 //
-// `verify` reads a whole release (verify.ts). A server passes a function that does this in a separate process.
+// `verify` reads a whole release (verify.ts). A server passes a function that does this in a thread.
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";

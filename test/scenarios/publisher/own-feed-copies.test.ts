@@ -18,7 +18,7 @@ describe("bad copies", () => {
     [
       "an error page",
       "not found\nplease log in\n",
-      /publisher: 2 of 2 entries are unusable; the first is line 1: is not an address or a network/,
+      /publisher: has unusable entries, 2 of 2; the first is line 1: is not an address or a network/,
     ],
     ["empty", "", /publisher: is empty/],
     ["too wide for its flag", "91.0.0.0/8\n", /has a network of \/8 \(IPv4\): \/11 is the widest allowed/],

@@ -326,7 +326,7 @@ function columnNamed(column: string, flag: string, names: readonly string[], are
   if (number >= 1 && number <= names.length) return number - 1;
   const there = areNames
     ? `the columns are ${namesText(names)}`
-    : `the file has ${names.length} columns and no header`;
+    : `the file has ${names.length === 1 ? "one column" : `${names.length} columns`} and no header`;
   throw usage(`${flag}: there is no column ${JSON.stringify(column)}`, `${there}; column numbers start at 1`);
 }
 

@@ -150,7 +150,7 @@ describe("what is refused, and changes nothing", () => {
       "a file with a wrong line",
       `add acme ${network} --file wrong.txt`,
       1,
-      /acme cannot be used: file: 1 of 2 entries are unusable; the first is line 2: is not an address or a network/,
+      /acme cannot be used: file: has unusable entries, 1 of 2; the first is line 2: is not an address or a network/,
     ],
     [
       "to remove what is built in",
@@ -311,7 +311,7 @@ describe("a geofeed with mistakes", () => {
     writeFileSync(join(cwd, "geo.csv"), `${GOOD}91.9.5.0/24,Germany,,Munich,\n`);
     const ran = await inkling("feeds add geo --file geo.csv --format geofeed --claims place");
     expect(ran.err).toContain(
-      "1 of 4 entries are unusable; the first is line 4: has a country that is not a two-letter ISO 3166-1 code",
+      "has unusable entries, 1 of 4; the first is line 4: has a country that is not a two-letter ISO 3166-1 code",
     );
     expect(ran.code).toBe(1);
   });

@@ -53,8 +53,8 @@ describe("plain lines", () => {
     ["a feed without trouble is not mentioned", feed({}), undefined],
     [
       "a feed whose new copy is held names what is in use",
-      feed({ source: "last-good", error: "12 entries, but at least 100 are expected" }),
-      "  ipsum-3 not updated: 12 entries, but at least 100 are expected; in use instead: last good copy",
+      feed({ source: "last-good", error: "has 12 entries, but should have at least 100" }),
+      "  ipsum-3 not updated: has 12 entries, but should have at least 100; in use instead: last good copy",
     ],
     [
       "a missing feed",

@@ -3,8 +3,8 @@
 // A list copies another if it has at least three quarters of the other's entries. If two lists have that much of each
 // other, the one with the larger share is the copy. Stored shares decide (shared-entries.ts), not the copies of each
 // build. A build may lack a list, and a share near the limit, such as FakeFilter's 76.7%, could cross it from one build
-// to the next. Rows below add sources that the shares do not show, and correct the direction where the larger list is
-// the source.
+// to the next. Rows below add sources that the shares do not show, and correct the direction if the larger list is the
+// source.
 
 import { SHARED_ENTRIES } from "./shared-entries.ts";
 

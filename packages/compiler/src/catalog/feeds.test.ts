@@ -225,11 +225,11 @@ describe("DB-IP's file of the month", () => {
 
 test("sizes outside of the limits are refused, by number", () => {
   const feed = FEEDS.find((row) => row.id === "relay-mail")!;
-  expect(() => requireEntries(feed, 9)).toThrow("has 9 entries, but at least 10 are expected");
-  expect(() => requireEntries(feed, 2_001)).toThrow("has 2001 entries, but at most 2000 are expected");
+  expect(() => requireEntries(feed, 9)).toThrow("has 9 entries, but should have at least 10");
+  expect(() => requireEntries(feed, 2_001)).toThrow("has 2001 entries, but should have at most 2000");
   requireEntries(feed, 10);
   requireEntries(feed, 2_000);
   requireEntries(feed, 1, true);
-  expect(() => requireEntries(feed, 0, true)).toThrow("has 0 entries, but at least 10 are expected");
+  expect(() => requireEntries(feed, 0, true)).toThrow("has 0 entries, but should have at least 10");
   expect(() => requireEntries(feed, 2_001, true)).toThrow("has 2001 entries");
 });

@@ -52,8 +52,8 @@ const currentState = z.object({
   /** The last good copy: the newest copy that a published release contains. */
   copy: keptCopy.optional(),
   /**
-   * A newer copy that no release contains. `why` tells what looks wrong. Without it, nothing is known to be wrong: a
-   * build is running or was killed, so the next build uses the copy.
+   * A newer copy that no release contains. `why` says what looks wrong. If it is missing, a build is running or was
+   * killed, and the next build uses the copy.
    */
   held: heldCopy.optional(),
   /** Attempts to fetch the feed from the publisher. */

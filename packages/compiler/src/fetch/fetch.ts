@@ -88,7 +88,7 @@ const MAX_URL = 300;
 const shownUrl = ({ origin, pathname }: URL): string | undefined =>
   origin.length + pathname.length <= MAX_URL ? `${origin}${pathname}` : undefined;
 
-/** What a response contains beside its body. */
+/** What a response contains in addition to its body. */
 interface Downloaded extends Validators {
   /** The URL that has replaced the requested one for good (301 or 308), without its query. */
   readonly movedTo?: string | undefined;

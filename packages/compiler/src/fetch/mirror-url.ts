@@ -1,4 +1,4 @@
-// mirror-url.ts: tells whether the operator's mirror is a base URL or a folder, and separates a URL's credentials.
+// mirror-url.ts: checks whether the operator's mirror is a base URL or a folder, and separates a URL's credentials.
 
 /** Returns whether the mirror is a URL and not a folder. */
 export const isMirrorUrl = (mirror: string): boolean => /^https?:\/\//i.test(mirror);

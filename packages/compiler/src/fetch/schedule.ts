@@ -85,7 +85,7 @@ export function dueAt(feed: Feed, attempts: Attempts, now: Date): Date {
 /** Why a feed is not requested now: it is not due, or Retry-After or its budget forbids it. */
 export type Hold = { readonly why: "not due" } | { readonly why: "held"; readonly reason: string };
 
-/** Which feeds a build requests: all, or those that are due, or those that did not arrive since a time. */
+/** Which feeds a build requests: all of them, those that are due, or those that have not arrived since a time. */
 export interface Wanted {
   readonly onlyDue: boolean;
   readonly since?: string | undefined;

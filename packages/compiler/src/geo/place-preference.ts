@@ -5,7 +5,7 @@
 // for IPv6).
 //
 // A record with only a registered country is not a place, so the next source decides. A source may be preferred only in
-// some networks. In the others, it comes after the source that follows it.
+// some networks. In all other networks, the next source takes precedence over it.
 
 import { cover, type Networks, overlay, type RangeColumns } from "@inkling/engine";
 import type { Place } from "../place/place.ts";

@@ -1,5 +1,5 @@
-// place-source.ts: opens what maps networks to places or to countries: the files of a geolocation database or registry,
-// and the registries' delegations.
+// place-source.ts: opens the sources that map networks to places or to countries: the files of a geolocation database
+// or registry, and the registries' delegations.
 //
 // Cost: places are not kept but read on access, which takes 0.9 µs per place. Keeping 703,356 places took 300 MB, and
 // added 0.15 s to each garbage collection.

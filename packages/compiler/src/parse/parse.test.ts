@@ -176,7 +176,7 @@ describe("samples of each network feed", () => {
       "a warning list of names",
       "misp-json",
       '{"list":["example.org","example.net"]}',
-      "2 of 2 entries are unusable",
+      "has unusable entries, 2 of 2",
     ],
     ["a warning list cut short", "misp-json", '{"list":["192.0.2.1",', "is not JSON, or is truncated"],
   ])("what operators publish of themselves, refused: %s", (_name, format, text, why) => {
@@ -221,7 +221,7 @@ describe("lists of ranges, of reports and of proxies", () => {
     ["one number", '"3221225985"\n'],
     ["nothing behind the second, which may have gone on", '"16777216","167772160\n'],
   ])("ranges, refused: %s", (_name, text) => {
-    expect(() => ranges(text)).toThrow(/^1 of 1 entries are unusable.*is not an address range/);
+    expect(() => ranges(text)).toThrow(/^has unusable entries, 1 of 1.*is not an address range/);
   });
   test.each([
     ["CR", "\r"],
@@ -608,16 +608,16 @@ describe("files that are refused", () => {
       "prose",
       "ip-lines",
       "Too many requests.\nCome back later.\n",
-      /^2 of 2 entries are unusable; the first is line 1: is not an address or a network$/,
+      /^has unusable entries, 2 of 2; the first is line 1: is not an address or a network$/,
     ],
-    ["a tenth and more", "ip-lines", `${"192.0.2.1\n".repeat(17)}x\ny\n`, /^2 of 19 entries are unusable/],
+    ["a tenth and more", "ip-lines", `${"192.0.2.1\n".repeat(17)}x\ny\n`, /^has unusable entries, 2 of 19/],
     [
       "too many invalid lines: refused early",
       "ip-lines",
       `${"192.0.2.1\n".repeat(9_000)}${"x\n".repeat(50_000)}`,
-      /^10000 of 19000 entries are unusable; the first is line 9001/,
+      /^has unusable entries, 10000 of 19000; the first is line 9001/,
     ],
-    ["JSON in place of lines", "domain-lines", '{"error":"rate limit"}\n', /^1 of 1 entries are unusable/],
+    ["JSON in place of lines", "domain-lines", '{"error":"rate limit"}\n', /^has unusable entries, 1 of 1/],
     [
       "cut inside a line",
       "ip-lines",
@@ -661,7 +661,7 @@ describe("files that are refused", () => {
       "unusable records",
       "spamhaus-json-lines",
       `{"cidr":"AS64496"}\n${metadata(1)}`,
-      /^1 of 1 entries are unusable/,
+      /^has unusable entries, 1 of 1/,
     ],
     [
       "no relays",
@@ -688,20 +688,20 @@ describe("files that are refused", () => {
       '[{"ip":"192.0.2.1"}]',
       /^the file does not have the expected form at 0\.host/,
     ],
-    ["host names", "monosans-json", '[{"host":"proxy.example"}]', /^1 of 1 entries are unusable/],
-    ["words", "domain-json", '["not","domains"]', /^2 of 2 entries are unusable; the first is record 1: /],
+    ["host names", "monosans-json", '[{"host":"proxy.example"}]', /^has unusable entries, 1 of 1/],
+    ["words", "domain-json", '["not","domains"]', /^has unusable entries, 2 of 2; the first is record 1: /],
     ["numbers", "domain-json", "[1,2]", /^the file does not have the expected form at 0/],
     [
       "prose",
       "fakefilter-text",
       "## a.example\nnot found\n",
-      /^1 of 1 entries are unusable; the first is line 2/,
+      /^has unusable entries, 1 of 1; the first is line 2/,
     ],
     [
       "hosts that are none",
       "fakefilter-json",
       '{"version":2,"t":1,"domains":{"a.example":{"providers":[],"hosts":{"x y":{}}}}}',
-      /^1 of 1 entries are unusable/,
+      /^has unusable entries, 1 of 1/,
     ],
     ["version 1", "fakefilter-json", '{"version":1,"t":1,"domains":{}}', /expected form at version/],
     [
@@ -852,7 +852,7 @@ describe("registry statistics", () => {
     ["too long", "2001:db8::", "129", "ipv6"],
     ["host bits", "2001:db8::1", "32", "ipv6"],
   ])("refused: %s", (_name, start, value, type) => {
-    expect(() => one(start, value, type)).toThrow(/^1 of 1 entries are unusable/);
+    expect(() => one(start, value, type)).toThrow(/^has unusable entries, 1 of 1/);
   });
 });
 

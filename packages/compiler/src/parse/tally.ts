@@ -97,7 +97,7 @@ export class Tally {
     if (this.firstUnusable === undefined || this.unusable <= total * UNUSABLE_SHARE) return;
     const { line, reason } = this.firstUnusable;
     throw new FeedError(
-      `${this.unusable} of ${total} entries are unusable; the first is ${this.unit} ${line}: ${reason}`,
+      `has unusable entries, ${this.unusable} of ${total}; the first is ${this.unit} ${line}: ${reason}`,
     );
   }
 

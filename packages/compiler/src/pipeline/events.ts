@@ -1,7 +1,7 @@
 // events.ts: defines the input and output of the compiler process.
 //
-// The exit status is 0 if the build is done. It is 3 if the build is done, but a feed is held, unreachable, expired or
-// missing. It is 1 if the build failed. If a release was published before the failure, a "note" event contains it.
+// The exit status is 0 if the build is done. It is 3 if the build is done, but a feed is in one of the lists in
+// TROUBLES. It is 1 if the build failed. If a release was published before the failure, a "note" event contains it.
 
 import { feedReport, release } from "@inkling/engine";
 import { z } from "zod";
@@ -80,7 +80,7 @@ export const buildEvent = z.discriminatedUnion("type", [
     verdict: z.enum(["disposable", "not disposable"]),
     reason: z.string(),
   }),
-  /** `published` names a release that has been published, regardless of how the rest of the build ends. */
+  /** `published` is the name of a published release, which remains however the rest of the build ends. */
   z.object({ type: z.literal("note"), text: z.string(), published: z.string().optional() }),
   z.object({
     type: z.literal("done"),

@@ -33,12 +33,13 @@ export function reportOf(
   ];
   const isCurrent = used?.copy.source === "last-good" && load.hold !== undefined && problems.length === 0;
   if (used?.age === "dropped") {
-    const days = Math.round(feed.age.dropHours / 24);
+    const count = Math.round(feed.age.dropHours / 24);
+    const days = `${count} ${count === 1 ? "day" : "days"}`;
     const { publishedAt } = used.copy;
     const age =
       publishedAt === undefined
-        ? `more than ${days} days old`
-        : `dated ${publishedAt.toISOString().slice(0, 10)}, more than ${days} days ago`;
+        ? `more than ${days} old`
+        : `dated ${publishedAt.toISOString().slice(0, 10)}, more than ${days} ago`;
     const text = `${sourceWord(feed, used.copy)}: ${age}: its claims are ignored`;
     problems.push({ text });
   }

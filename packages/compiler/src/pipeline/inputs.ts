@@ -1,4 +1,4 @@
-// inputs.ts: tells which feeds each segment is built from, according to the engine's FEED_SETS, and computes a digest
+// inputs.ts: decides which feeds each segment is built from, according to the engine's FEED_SETS, and computes a digest
 // of everything that goes into the segment, so that equal inputs are not compiled again.
 //
 // The digest covers the code, data and pinned dependencies of the compiler, the engine and the contract.

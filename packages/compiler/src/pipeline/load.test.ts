@@ -73,7 +73,7 @@ test("a list that is too small is held, and stays in use once it is accepted; an
   const { least } = TOR.entries;
   put(3);
   expect(outcome(await load(mirror))).toMatchObject({
-    error: `mirror: has 3 entries, but at least ${least} are expected`,
+    error: `mirror: has 3 entries, but should have at least ${least}`,
     isHeld: true,
   });
   const used = { state: "loaded", entries: 3, error: undefined, isHeld: false };

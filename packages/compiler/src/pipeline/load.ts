@@ -1,9 +1,10 @@
-// load.ts: loads one feed: reads the feed's newest copy that passes the gates, and reports the result. A copy that
-// looks wrong is held, the report has the reason, and the next copy is tried.
+// load.ts: loads one feed. It reads the feed's newest copy that passes the gates, and reports the result. If a copy
+// looks wrong, it is held, the report has the reason, and the next copy is tried.
 //
 // readFeedState -> tryCopies -> outcomeOf -> nextFeedState -> writeFeedState. The state is read once, and written only
 // if it has changed. For a feed with a budget, the state is also written before the request, so that the request counts
-// even if the build is killed. A new copy is stored as held. After a release, `settle` makes it the last good copy.
+// even if the build is killed. A new copy is first stored like a held copy. After a release, `settle` makes it the last
+// good copy.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

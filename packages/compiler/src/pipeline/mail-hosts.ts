@@ -1,7 +1,7 @@
 // mail-hosts.ts: looks up the mail hosts of domains that lists of only one origin contain.
 //
 // The result is the next copy of the feed "mail-hosts". So a build without DNS uses the copy that an earlier build
-// kept, or that a mirror has, and comes to the same verdicts. A build looks up at most MAX_LOOKUPS domains: first those
+// kept, or that a mirror has, and comes to the same verdicts. A build looks up at most 10,000 domains: first those
 // that it has never looked up, then those whose lookups are the oldest. If a lookup fails, the domain keeps the hosts
 // of the earlier lookup.
 

@@ -271,7 +271,7 @@ const BAD: readonly Case[] = [
     outcome: "held: grew by more than the feed's limit",
     bad: (response) => send(response, `${addresses(2, 400).join("\n")}\n`, dated(DAY_2)),
     error:
-      /differs too much from the last good copy: 202 added and 2 removed of 200, at most 40% are expected/,
+      /differs too much from the last good copy: 202 added and 2 removed of 200, but at most 40% are expected/,
   },
   {
     name: "a list that halved",

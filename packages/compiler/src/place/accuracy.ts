@@ -2,8 +2,8 @@
 // right than wrong, from measurements of similar places.
 //
 // The radius is undefined if the place has no coordinates or no named part, or if even the largest step would contain
-// fewer than two of three. Source: data/accuracy-radius.csv, created by scripts/accuracy-radius.ts; method and figures:
-// packages/compiler/accuracy-radius.md. Cost: one string and one map lookup per place.
+// fewer than two of three addresses. Source: data/accuracy-radius.csv, created by scripts/accuracy-radius.ts; method
+// and figures: packages/compiler/accuracy-radius.md. Cost: one string and one map lookup per place.
 //
 // The number of addresses that share the coordinates matters most, because a database puts all addresses about which it
 // has little information at one place. In the United States, if ten million addresses share a place, half of them are

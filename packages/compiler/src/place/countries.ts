@@ -55,7 +55,7 @@ export function countryCode(code: string | undefined): string | undefined {
   return byCode.has(upper) ? upper : undefined;
 }
 
-/** Names of countries in lists of VPN servers, where they differ from the table's. */
+/** Names of countries in lists of VPN servers that differ from the table's names. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   "Bosnia and Herzegovina": "BA",
   "Czech Republic": "CZ",

@@ -1,8 +1,8 @@
 // domain-doubts.ts: finds what counts against a listing, apart from allow-lists: popularity, a reserved ending, a
 // typing error, or the mail host of a provider of paid mailboxes.
 //
-// They vote together with the lists of free mail (email.ts). A doubt only counts as a vote, so heavier lists outvote
-// it.
+// These doubts vote together with the lists of free mail (email.ts). A doubt only counts as a vote, so heavier lists
+// outvote it.
 //
 // Lists that copy other lists also contain domains that people mistyped or made up on a sign-up form: gmai.com,
 // army.gov. Only institutions can get names under a reserved ending. But if lists that do not copy contain several

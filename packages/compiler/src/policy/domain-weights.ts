@@ -2,7 +2,7 @@
 // against a listing.
 //
 // A weight reflects a list's sources, not its size. Lists that copy each other count once.
-// docs/policy.md#where-lists-disagree gives the reasons, and docs/accuracy.md#disposable-domains what they lead to.
+// docs/policy.md#where-lists-disagree gives the reasons, and docs/accuracy.md#disposable-domains measures the effect.
 
 import { FEEDS } from "../catalog/feeds.ts";
 

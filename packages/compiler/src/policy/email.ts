@@ -133,7 +133,7 @@ export class Credit {
     );
   }
 
-  /** @param path the listed domain and its parents, as far as they belong to one owner */
+  /** @param path the listed domain, and its parents that belong to the same owner */
   weightOf({ feed, domains, weight }: DomainClaims, path: readonly string[]): number {
     const entry = path.find((name) => domains.has(name))!;
     const isCopy = this.sources.get(feed)?.some((source) => source.domains.has(entry)) === true;

@@ -62,7 +62,7 @@ function whyExpired(feed: Feed, { source, fetchedAt, publishedAt }: FeedCopy): s
     fetchedAt &&
       `${source === "mirror" ? "has the file time" : "was confirmed at"} ${fetchedAt.toISOString()}`,
   ];
-  return `${dates.filter(Boolean).join(" and ")}, more than ${days} days ago: an expired copy cannot replace the last good copy`;
+  return `${dates.filter(Boolean).join(" and ")}, more than ${days} ${days === 1 ? "day" : "days"} ago: an expired copy cannot replace the last good copy`;
 }
 
 const HOUR_MS = 3_600_000;
@@ -135,9 +135,10 @@ export function requireWholeLines(format: Format, next: Uint8Array, last: Uint8A
  * @throws FeedError if a copy has fewer or more entries than its feed should have
  */
 export function requireEntries({ entries: { least, most } }: Feed, count: number, mayBeSmall = false): void {
-  if (count > most) throw new FeedError(`has ${count} entries, but at most ${most} are expected`);
+  const entries = count === 1 ? "entry" : "entries";
+  if (count > most) throw new FeedError(`has ${count} ${entries}, but should have at most ${most}`);
   if (count >= least || (mayBeSmall && count > 0)) return;
-  throw new FeedError(`has ${count} entries, but at least ${least} are expected`);
+  throw new FeedError(`has ${count} ${entries}, but should have at least ${least}`);
 }
 
 /** What can be compared: individual entries, or only the number of entries. */
@@ -156,7 +157,7 @@ export function requireLikeness(feed: Feed, next: Comparable, last: Comparable):
   if (Math.max(added, removed) <= most) return;
   throw new FeedError(
     `differs too much from the last good copy: ${added} added and ${removed} removed of ${last.entries}, ` +
-      `at most ${Math.round(feed.change * 100)}% are expected`,
+      `but at most ${Math.round(feed.change * 100)}% are expected`,
   );
 }
 
@@ -187,7 +188,7 @@ export function requireLikeSpace(
     const unit = family === "v4" ? "IPv4 addresses" : "IPv6 /64s";
     throw new FeedError(
       `differs too much from the last good copy in address space: ${added} ${unit} added and ${removed} removed of ${before}, ` +
-        `at most ${Math.round(most)} are expected`,
+        `but at most ${Math.round(most)} are expected`,
     );
   }
 }

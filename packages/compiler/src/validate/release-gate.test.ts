@@ -171,10 +171,10 @@ test("the reason names what is lost and the lists that lost most", () => {
   const next = release("is_proxy", { v4: MILLION }, [list("a", 1), lost]);
   expect(reasons(next, before)).toEqual([
     "reputation is_proxy: only 0.027% of public IPv4 would be flagged, down from 0.27% of public IPv4 " +
-      "(a has 1 entries, down from 9; b is missing)",
+      "(a has 1 entry, down from 9; b is missing)",
   ]);
   expect(reasons(domains(1), domains(1_000))).toEqual([
-    "email disposable: only 1 domains would be flagged, down from 1000 (d has 1 entries, down from 1000)",
+    "email disposable: only 1 domain would be flagged, down from 1000 (d has 1 entry, down from 1000)",
   ]);
 });
 

@@ -145,7 +145,8 @@ function findLosses(next: Known, before: Known, accepted: readonly string[]): Pr
   }
   const { disposable: last = 0 } = before;
   const { disposable: now = 0 } = next;
-  if (isLoss(now, last, FREE_LOST_DOMAINS)) report("email", "disposable", `${now} domains`, `${last}`);
+  if (isLoss(now, last, FREE_LOST_DOMAINS))
+    report("email", "disposable", `${now} ${now === 1 ? "domain" : "domains"}`, `${last}`);
   return problems;
 }
 
@@ -165,7 +166,14 @@ function causesOfLoss(what: string, next: Known, before: Known): string {
     const feed = now.get(id);
     if (feed?.state !== "loaded") return [{ by: entries, text: `${id} is ${feed?.state ?? "missing"}` }];
     const by = entries - feed.entries;
-    return by > 0 ? [{ by, text: `${id} has ${feed.entries} entries, down from ${entries}` }] : [];
+    return by > 0
+      ? [
+          {
+            by,
+            text: `${id} has ${feed.entries} ${feed.entries === 1 ? "entry" : "entries"}, down from ${entries}`,
+          },
+        ]
+      : [];
   });
   const named = lost.sort((a, b) => b.by - a.by).slice(0, MAX_NAMED);
   return named.length === 0

@@ -1,4 +1,4 @@
-// build-result.ts: the result of the builder's last build, signed like the channel's statement and next to it. A
+// build-result.ts: the result of the builder's last build, signed like the channel's statement and stored next to it. A
 // builder has no port, so this object tells followers that its builds fail, or that it no longer builds.
 
 import type { KeyObject } from "node:crypto";

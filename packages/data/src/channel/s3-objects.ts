@@ -5,7 +5,8 @@
 //
 // An object is replaced with If-Match or If-None-Match. Amazon (since November 2024), MinIO, R2 and Ceph then refuse
 // with 412 if another publisher was faster, and Amazon refuses with 409 while another write is under way. Some stores
-// answer 501, and some ignore the header and overwrite. So each process first writes to an object that cannot match.
+// answer 501, and some ignore the header and overwrite. So each process first tests the store with a condition that
+// cannot be met.
 
 import { openAsBlob } from "node:fs";
 import { AwsClient } from "aws4fetch";

@@ -1,5 +1,5 @@
-// poller.ts: repeats a check without overlap, and runs it immediately on request; waits with a time limit, until an
-// abort, and before a retry.
+// poller.ts: repeats a check without overlap, and runs it immediately on request. It also has the functions that wait
+// with a time limit, until an abort, or before a retry.
 
 import { once } from "node:events";
 

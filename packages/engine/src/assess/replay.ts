@@ -261,7 +261,7 @@ export class Replay {
     const { decisions, changed, from } = this;
     if (decisions === 0) return "No decisions are stored, so the effect of this ruleset is unknown.";
     const of = `${formatted(decisions)} stored ${decisions === 1 ? "decision" : "decisions"} since ${from?.slice(0, 10)}`;
-    if (changed === 0) return `This ruleset would change none of the ${of}.`;
+    if (changed === 0) return `This ruleset would leave ${of} unchanged.`;
     const [denied, challenged] = (["deny", "challenge"] as const).map((action) => {
       const rows = [...this.actions].filter(([pair]) => pair.endsWith(` ${action}`));
       const count = rows.reduce((sum, [, { matches }]) => sum + matches, 0);

@@ -6,8 +6,8 @@
 // err  a zod error that lists every invalid field
 //
 // The id is derived only from content: segments and feeds, not times. A build reuses a segment of the previous release
-// if its inputs have not changed, so the same inputs give the same id. An email segment that is built elsewhere from
-// the same inputs has other keys (domain-hash.ts), so its release has another id.
+// if its inputs have not changed, and a new build writes the same bytes. So the same inputs give the same id, also on
+// another machine.
 
 import { keysOf, REPUTATION_FLAGS, setsOfLabel } from "@inkling/contract";
 import { z } from "zod";

@@ -1,5 +1,5 @@
-// revoked-file.ts: the data folder's append-only list of revoked keys and admin tokens. This host refuses whatever
-// the list contains, whatever the database says, so that an older database makes nothing valid again.
+// revoked-file.ts: the data folder's append-only list of revoked keys and admin tokens. This host refuses
+// everything on the list, whatever the database says, so that an older database makes nothing valid again.
 //
 // A removed line is forgotten at the next start. Cost: one stat per check; only what was appended is read.
 

@@ -1,7 +1,7 @@
 // visible-text.ts: finds invisible characters, which can reorder or hide the text around them, or make two names look
 // alike.
 //
-// Source: Unicode: Bidi_Control and other format characters (Cf), Default_Ignorable_Code_Point, the Braille blank.
+// Source: Unicode's Bidi_Control and other format characters (Cf), Default_Ignorable_Code_Point, and the Braille blank.
 
 /** Invisible characters, except those that join emoji or choose their colour form. */
 export const INVISIBLE =
