@@ -41,6 +41,7 @@ import {
   heldFeeds,
   heldText,
   type LastBuild,
+  requireBuilder,
   unreachedText,
 } from "../runtime/build.ts";
 import { addAction, type Context } from "../runtime/command.ts";
@@ -114,13 +115,7 @@ Examples:
   inkling data update --offline --json`,
     );
   addAction(command, context, settingsReadBy("builder"), async ({ settings, flags }) => {
-    if (followsChannel(settings)) {
-      throw new CliError(
-        "this host takes its releases from a channel, which would replace a release built here",
-        "build on the publishing host, or unset INKLING_CHANNEL",
-        EXIT.usage,
-      );
-    }
+    requireBuilder(settings);
     const accept = ((flags.accept ?? []) as string[]).map((text) => acceptedCopy(settings, text));
     const { done, conflicts } = await update({ context, settings, flags }, accept);
     const { type: _, nextDue, peakBytes, ...rest } = done;

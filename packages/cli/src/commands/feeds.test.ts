@@ -215,6 +215,25 @@ describe("enable", () => {
   });
 });
 
+test.each([
+  "feeds enable dshield --yes",
+  "feeds disable ipsum-3",
+  "feeds add office-vpn --file vpn.txt --format networks --claims vpn",
+  "feeds remove office-vpn",
+  "data update",
+])("`%s` is refused on a host that follows a channel, but not on one that publishes to it", async (line) => {
+  const dataDir = folder();
+  const env = {
+    INKLING_CHANNEL: folder(),
+    INKLING_CHANNEL_KEY: "LDmRIHUQwnheCr7Uw713rIUVo4AnWo9qZ3Ex0HQ-gHo",
+  };
+  const { err, code } = await inkling(dataDir, line, { env });
+  expect([code, err]).toEqual([2, expect.stringContaining("run the command on the builder")]);
+  expect(readdirSync(dataDir)).toEqual([]);
+  const builder = { ...env, INKLING_CHANNEL_SIGNING_KEY: "key.pem" };
+  if (line.startsWith("feeds disable")) expect((await inkling(dataDir, line, { env: builder })).code).toBe(0);
+});
+
 describe("list", () => {
   test("every feed with licence, on or off, and what it needs", async () => {
     const dataDir = folder();

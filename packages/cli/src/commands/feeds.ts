@@ -9,6 +9,7 @@ import { NO_LICENCE } from "@inkling/compiler/feeds";
 import type { Settings } from "@inkling/contract";
 import { FEEDS, type FeedRow, type Output } from "@inkling/operations";
 import type { Command } from "commander";
+import { requireBuilder } from "../runtime/build.ts";
 import { addAction, type Context, confirm } from "../runtime/command.ts";
 import { ensureWritable } from "../runtime/data-folder.ts";
 import { allFeeds, choiceOf, feedOf, feedTableOf } from "../runtime/feeds.ts";
@@ -81,6 +82,7 @@ Examples:
     );
   addAction(command, context, ENABLE_SETTINGS, async (call, given) => {
     const { settings, flags } = call;
+    requireBuilder(settings);
     const feeds = feedsNamed(settings, given);
     for (const feed of feeds) checkCredentials(feed, settings, context.terminal);
     for (const feed of feeds.filter(({ on }) => !on)) {
@@ -163,9 +165,10 @@ function addDisable(feeds: Command, context: Context): void {
       "after",
       "\nExamples:\n  inkling feeds disable dshield\n  inkling feeds disable ipsum-3 greensnow",
     );
-  addAction(command, context, READ_SETTINGS, (call, given) =>
-    choose(feedsNamed(call.settings, given), false, { ...call, context }),
-  );
+  addAction(command, context, READ_SETTINGS, (call, given) => {
+    requireBuilder(call.settings);
+    return choose(feedsNamed(call.settings, given), false, { ...call, context });
+  });
 }
 
 function addExportMirror(feeds: Command, context: Context): void {

@@ -13,6 +13,7 @@ import { FEED_CLAIMS, FEED_FORMATS, type OwnFeed, type Settings, shownFeed } fro
 import { DATA_FOLDER } from "@inkling/data";
 import type { Command } from "commander";
 import { withAbsoluteFile } from "../config/feed-rows.ts";
+import { requireBuilder } from "../runtime/build.ts";
 import { addAction, type Context, type Flags } from "../runtime/command.ts";
 import { ensureWritable } from "../runtime/data-folder.ts";
 import { choiceOf, feedOf } from "../runtime/feeds.ts";
@@ -67,6 +68,7 @@ Examples:
   inkling feeds add my-isp --url https://isp.example/geofeed.csv --format geofeed --claims place`,
     );
   addAction(command, context, READ_SETTINGS, async ({ settings, flags }, id: string) => {
+    requireBuilder(settings);
     const row = rowOf(id, flags, context.cwd);
     const { added = [], ...choice } = choiceOf(settings.dataDir);
     const feed = tableWith([...settings.feed, ...added, row]).at(-1)!; // the added feed is the last row
@@ -129,6 +131,7 @@ function addRemove(feeds: Command, context: Context): void {
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling feeds remove office-vpn");
   addAction(command, context, ["dataDir"], async ({ settings, file }, id: string) => {
+    requireBuilder(settings);
     const { dataDir } = settings;
     const choice = choiceOf(dataDir);
     const row = choice.added?.find((one) => one.id === id);

@@ -32,7 +32,7 @@ import { processCommand } from "@inkling/data/program";
 import type { FailedBuild, FeedReport } from "@inkling/engine";
 import { buildEnvironment, processEnvironment } from "../config/environment.ts";
 import { shown } from "../config/settings.ts";
-import { CliError, explainFileError, Stopped } from "../terminal/errors.ts";
+import { CliError, EXIT, explainFileError, Stopped } from "../terminal/errors.ts";
 import { feedCount, LiveLine, Progress } from "../terminal/progress.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { ensureWritable } from "./data-folder.ts";
@@ -325,9 +325,19 @@ export function buildOrder(settings: Settings, options: BuildOptions): BuildOrde
   return { ...options, dataDir, mirror, fetch, ownFeeds: feed, dnsServers, dnsExclude, credentials };
 }
 
-/** Does this host take its releases from a channel? `data update` refuses to build there. */
+/** Does this host take its releases from a channel? */
 export const followsChannel = ({ channel, channelSigningKey }: Settings) =>
   channel !== undefined && channelSigningKey === undefined;
+
+/** @throws CliError if this host takes its releases from a channel, so that no release is built from its feeds */
+export function requireBuilder(settings: Settings): void {
+  if (!followsChannel(settings)) return;
+  throw new CliError(
+    "this host takes its releases from a channel, and builds none",
+    "run the command on the builder, with the builder's settings, or unset INKLING_CHANNEL",
+    EXIT.usage,
+  );
+}
 
 /** Are publishers a source of feeds? */
 export function mayFetch({ offline, mirror }: Settings): boolean {
