@@ -501,7 +501,7 @@ describe.if(FULL)("on Debian", () => {
         const property = (name: string) => inside(`systemctl show --value -p ${name} inkling`);
         const journal = () => inside("journalctl --sync; journalctl -u inkling --no-pager -o cat");
         const fails = (script: string) => expect(inside(script)).rejects.toThrow("ended with 1");
-        const [, url = ""] = /^`curl .* (http:\S+)`/m.exec(SECTION) ?? [];
+        const [, url = ""] = /^curl .* (http:\S+)$/m.exec(SECTION) ?? [];
         const status = (key: string) =>
           inside(`curl -s -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer ${key}' ${url} || true`);
 

@@ -61,7 +61,7 @@ function block(language: string, page: string): string {
 
 /** Returns the first commands of a page after a heading. */
 function commandsAfter(heading: string, page: string): string {
-  const [, after] = readFileSync(join(ROOT, page), "utf8").split(`\n## ${heading}\n`);
+  const [, after] = readFileSync(join(ROOT, page), "utf8").split(new RegExp(`\n##+ ${heading}\n`));
   const [, commands] = /^```sh\n([\s\S]*?)^```$/m.exec(after ?? "") ?? [];
   if (commands === undefined) throw new Error(`${page}: no commands after "${heading}"`);
   return commands;
@@ -379,6 +379,30 @@ describe("the service of systemd", () => {
     expect(enabled).toBe(1); // in several-hosts.md
   });
 
+  test("a builder beside a server differs from a builder in its settings, its environment and its folder", () => {
+    const [, sed] = /^(sed [^>]*)\$unit > /m.exec(
+      commandsAfter("A builder beside a server", "docs/several-hosts.md"),
+    )!;
+    const unit = join(folder, "inkling-builder.service");
+    const { stdout } = Bun.spawnSync(["sh", "-c", `${sed} ${unit}`]);
+    const lines = (text: string) => text.split("\n").filter((line) => !line.startsWith("#"));
+    const alone = lines(readFileSync(unit, "utf8"));
+    const beside = lines(stdout.toString());
+    expect(alone.filter((line) => !beside.includes(line))).toEqual([
+      "Conflicts=inkling.service",
+      "Environment=INKLING_CONFIG=/etc/inkling/inkling.toml",
+      "EnvironmentFile=-/etc/inkling/environment",
+      "WorkingDirectory=/var/lib/inkling",
+      "StateDirectory=inkling",
+    ]);
+    expect(beside.filter((line) => !alone.includes(line))).toEqual([
+      "Environment=INKLING_CONFIG=/etc/inkling/builder.toml",
+      "EnvironmentFile=-/etc/inkling/builder-environment",
+      "WorkingDirectory=/var/lib/inkling-builder",
+      "StateDirectory=inkling-builder",
+    ]);
+  });
+
   test("the backup's command names a file per second, and old files of that name are deleted", () => {
     const unit = readFileSync(join(folder, "inkling-backup.service"), "utf8");
     // systemd replaces %% and $$, and keeps the words in quotes together.
@@ -410,7 +434,12 @@ describe("the service of systemd", () => {
   test.each([
     ["the backup fails", 1, 0, ["backup"]],
     ["the installation fails", 0, 1, ["backup", CHECKOUT, "npm"]],
-    ["a feed was unreachable", 0, 0, ["backup", CHECKOUT, "npm", "update", "systemctl restart inkling"]],
+    [
+      "a feed was unreachable",
+      0,
+      0,
+      ["backup", CHECKOUT, "npm", "update", "systemctl daemon-reload", "systemctl restart inkling"],
+    ],
   ])("the documented upgrade, if %s", (_name, backup, npm, wanted) => {
     const steps = commandsAfter("Upgrade the program", "docs/backup.md");
     const bin = temporaryFolder();
