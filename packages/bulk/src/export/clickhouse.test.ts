@@ -84,7 +84,7 @@ test.if(how === "")(`ClickHouse looks up what the export holds, as docs/exports.
 test.if(how === "")(`ClickHouse reads a dictionary from a table, as docs/exports.md says${how}`, async () => {
   const [folder, dataDir] = [temporaryFolder(), temporaryFolder()];
   smallRelease(dataDir, 1);
-  const section = PAGE.split('<a id="remote-clickhouse">')[1]!;
+  const section = PAGE.split("\n### Remote ClickHouse\n")[1]!;
   const [, create = ""] = /```sql\n(.*?)```/s.exec(section) ?? [];
   const [, script = ""] = /```sh\n(.*?)```/s.exec(section) ?? [];
   const [exporting, ...loading] = script
