@@ -28,7 +28,7 @@ const FORWARDED = ["SIGTERM", "SIGINT", "SIGHUP"];
 
 /** Signals of a runtime that has crashed, and the one that the system sends if memory runs out. */
 const CRASHES = ["SIGSEGV", "SIGBUS", "SIGILL", "SIGTRAP", "SIGFPE", "SIGABRT", "SIGKILL"];
-/** A damaged release is verified after three crashes. */
+/** After three crashes, the server verifies its release, so it can stop using a damaged one before this limit. */
 const MAX_CRASHES = 5;
 const WITHIN_MS = 60_000;
 

@@ -63,7 +63,7 @@ const VERSION = ["-V", "--version"];
 /** The command that loads all other commands. */
 const LISTS_ALL = "completion";
 
-/** Adds all commands, or only the command that the command line names. */
+/** Adds all commands, or only the one that the command line calls. */
 export async function makeProgram(context: Context, [name = ""]: readonly string[] = []): Promise<Command> {
   const program = new Command("inkling")
     .usage("VALUE...\n       inkling [options] [command]")
@@ -167,14 +167,14 @@ function helpFor(program: Command, args: readonly string[], code: string): strin
   return `available: ${command.commands.map((inner) => inner.name()).join(", ")}; ${help} more`;
 }
 
-/** Returns a hint after a question, which may be empty. */
+/** Returns a question, which may be empty, and then a hint. */
 const after = (question: string, hint: string): string =>
   question === "" ? hint : `${question}${hint.replace(/^r/, "R")}`;
 
 /** Words for a lookup that no lookup's name begins with. */
 const ANY_LOOKUP = ["ip", "ips", "address", "domain", "check", "whois", "asn"];
 
-/** Suggests the command, or the lookup of a value, that was meant by a line whose first word is no command. */
+/** Suggests the command or lookup that the user probably meant by a line whose first word is not a command. */
 function meantBy([word = "", ...rest]: readonly string[]): string {
   const value = rest.find(isValue);
   const lookup =

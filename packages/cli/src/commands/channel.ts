@@ -180,7 +180,7 @@ function otherChannel(settings: Settings, name: string): Settings {
   }
   if (name === channel) {
     throw new CliError(
-      `--to must be another channel than ${channel}, which the settings have`,
+      `--to must not be ${channel}, the channel in the settings`,
       `for example \`--channel ${maskUrl(base)}#canary --to ${name}\``,
       EXIT.usage,
     );

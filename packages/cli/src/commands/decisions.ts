@@ -63,7 +63,7 @@ function calibrationText({ from, decisions, fraud, legitimate, reasons, rules }:
   ];
   return printable(
     [
-      `${formatCount(decisions)} decisions since ${from}: ${formatCount(fraud)} fraud, ${formatCount(legitimate)} legitimate`,
+      `${formatCount(decisions)} ${decisions === 1 ? "decision" : "decisions"} since ${from}: ${formatCount(fraud)} fraud, ${formatCount(legitimate)} legitimate`,
       "",
       table(
         [
@@ -105,7 +105,7 @@ const MAX_SHOWN = 1_000;
 function addImport(decisions: Command, context: Context): void {
   const command = decisions
     .command("import-outcomes <file>")
-    .description("label decisions by the lines of a file: ref,outcome,at as CSV, or one JSON object per line")
+    .description("label decisions from a file: ref,outcome,at as CSV, or one JSON object per line")
     .option("--replace", "replace outcomes that differ")
     .option(...AUTHOR)
     .option("--json", "print JSON")

@@ -1,4 +1,4 @@
-// export.ts: `inkling export FORM --out PATH` writes the release in use in formats that other programs read.
+// export.ts: `inkling export FORMAT --out PATH` writes the release in use in formats that other programs read.
 
 import {
   chosenColumns,

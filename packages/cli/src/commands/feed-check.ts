@@ -26,7 +26,7 @@ export function addCheck(feeds: Command, context: Context): void {
       "after",
       `
 --all shows for each feed the publisher's own date, if there is one, and what is wrong: data older than the feed's limit,
-a source that does not respond or has moved to another address, a licence that differs, a seed that is no longer
+a source that does not respond or has moved to another address, a licence that differs, or a seed that is no longer
 renewed. It downloads every enabled feed. The exit code is 3 if anything is wrong.
 
 Examples:
@@ -143,7 +143,7 @@ async function readAll(
 const summary = (total: number, wrong: number) =>
   wrong === 0
     ? `${total} feeds are as their publishers promise.`
-    : `${wrong} of ${total} feeds need attention, marked with "!". Fix what REMARK shows, or turn a feed off with \`inkling feeds disable FEED\`.`;
+    : `${wrong} of ${total} feeds ${wrong === 1 ? "needs" : "need"} attention, marked with "!". Fix what REMARK shows, or turn a feed off with \`inkling feeds disable FEED\`.`;
 
 const HOUR_MS = 3_600_000;
 

@@ -15,6 +15,7 @@ import { ensureWritable } from "../runtime/data-folder.ts";
 import { allFeeds, choiceOf, feedOf, feedTableOf } from "../runtime/feeds.ts";
 import { addResource, type OperationCall, runOperation } from "../runtime/operation-command.ts";
 import { CliError, explainFileError } from "../terminal/errors.ts";
+import { feedCount } from "../terminal/progress.ts";
 import { copyAge, stateWord } from "../terminal/release-tables.ts";
 import { type ErrorOutput, formatBytes, roomyTable, table, warn } from "../terminal/terminal.ts";
 import { addCheck } from "./feed-check.ts";
@@ -204,6 +205,9 @@ Examples:
     const rows = exported.map(({ feed, file, bytes, source }) => [feed, file, formatBytes(bytes), source]);
     const left = leftOut.map(({ feed, why }) => [feed, "-", "-", why]);
     const files = table([["FEED", "FILE", "SIZE", "SOURCE"], ...rows, ...left], [2]);
-    return { json: { folder: path, ...result }, text: `${files}\n\n${exported.length} feeds in ${path}` };
+    return {
+      json: { folder: path, ...result },
+      text: `${files}\n\n${feedCount(exported.length)} in ${path}`,
+    };
   });
 }

@@ -22,7 +22,7 @@ export function addHealth(program: Command, context: Context): void {
     if (flags.adminPort !== undefined) {
       throw new CliError(
         "`health` checks the API, because the admin listener has no /readyz",
-        "leave out --admin-port, and name the API with --port or INKLING_PORT",
+        "leave out --admin-port, and give the API's port with --port or INKLING_PORT",
         EXIT.usage,
       );
     }

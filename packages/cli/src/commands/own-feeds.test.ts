@@ -229,7 +229,7 @@ describe("feeds check --all", () => {
     expect(lines[1]).toMatch(/^away +! .* away\.txt does not exist/);
     expect(lines.find((line) => line.startsWith("good"))).toMatch(/^good +ok +\d{4}-\d\d-\d\d +1 day +2 /);
     expect(ran.out).toMatch(
-      /\n1 of \d+ feeds need attention, marked with "!"\. Fix what REMARK shows, or turn a feed off with `inkling feeds disable FEED`\.\n$/,
+      /\n1 of \d+ feeds needs attention, marked with "!"\. Fix what REMARK shows, or turn a feed off with `inkling feeds disable FEED`\.\n$/,
     );
     const json: { id: string; problems: string[] }[] = JSON.parse(
       (await inkling("feeds check --all --json")).out,

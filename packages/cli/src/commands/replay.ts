@@ -65,7 +65,7 @@ Examples:
     if (skipped > 0)
       warn(
         context.terminal,
-        `${formatCount(skipped)} visitors were skipped: their addresses are reserved, so no visitor can have them`,
+        `skipped ${formatCount(skipped)} ${skipped === 1 ? "visitor" : "visitors"} with a reserved IP address, which no visitor from the internet can have`,
       );
     const { report } = replay;
     return {

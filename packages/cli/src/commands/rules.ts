@@ -40,7 +40,7 @@ export const addRules = (program: Command, context: Context) =>
         const passed = examples.filter((example) => example.passed).length;
         return [
           ...examples.map((example) => exampleLine(example, style)),
-          `No mistakes; ${rulesText(rules)}; ${passed} of ${examples.length} examples pass.`,
+          `No mistakes; ${rulesText(rules)}; ${passed} of ${examples.length} ${examples.length === 1 ? "example passes" : "examples pass"}.`,
         ].join("\n");
       },
       exitCode: ({ examples }) => (examples.every(({ passed }) => passed) ? EXIT.ok : EXIT.error),

@@ -194,7 +194,7 @@ export function reportOfNetwork(network: Prefix, data: AnswerData, now: number):
 }
 
 /**
- * Reports on an AS. This takes one pass over the network segment: half a second.
+ * Reports on an AS. This takes one pass over the network segment.
  * @throws CliError if the release has no network data, or no data about the AS
  */
 export function reportOfSystem(asn: number, data: AnswerData, now: number): SystemReport {

@@ -331,7 +331,7 @@ export interface Copied {
 }
 
 /**
- * Copies all tables of an SQLite database to the empty database of the settings. Its URL is no flag, because other
+ * Copies all tables of an SQLite database to the empty database of the settings. Its URL is not a flag, because other
  * users of the machine could read the password.
  * @param from the file of the SQLite database
  * @throws CliError, StoreError; the target then remains empty

@@ -436,7 +436,9 @@ async function buildAlone(
     line.clear();
     const count = result.conflicts.length;
     if (count > 0)
-      terminal.err(`  lists disagree on ${count} domains: run \`inkling data status\` to see the verdicts\n`);
+      terminal.err(
+        `  lists disagree on ${count === 1 ? "1 domain" : `${count} domains`}: run \`inkling data status\` to see the verdicts\n`,
+      );
     const hint = unreachedHint(settings, result);
     if (hint !== undefined) terminal.err(`hint: ${hint}\n`);
     return result;
@@ -446,7 +448,7 @@ async function buildAlone(
   }
 }
 
-/** Says how many feeds could not be reached, and where the reasons are. */
+/** Returns a text that tells how many feeds could not be reached, and which command shows why. */
 export const unreachedText = (ids: readonly string[]) =>
   `Not reached: ${feedCount(ids.length)}. Run \`inkling data status\` to see why.`;
 

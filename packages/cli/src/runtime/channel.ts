@@ -1,4 +1,4 @@
-// channel.ts: opens the channel that the settings name, with its location, keys, publisher and follower.
+// channel.ts: opens the configured channel to publish or follow it, and finds its location and keys.
 
 import { existsSync, readFileSync } from "node:fs";
 import { type Settings, variableName } from "@inkling/contract";
@@ -127,7 +127,7 @@ export async function newestRuleset(
 const RENEW_MS = 86_400_000;
 
 /**
- * Publishes a release or a ruleset that the channel does not name yet, and renews the channel once a day.
+ * Publishes a release or a ruleset that the channel does not have yet, and renews the channel once a day.
  * @returns undefined if there was nothing to do
  */
 export async function renewIfDue(

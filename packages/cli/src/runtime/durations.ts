@@ -11,10 +11,10 @@ export function parseDuration(text: string): number | undefined {
   return parts ? Number(parts[1]) * UNITS_MS[parts[2]!]! : undefined;
 }
 
-/** Converts a duration, such as 90d, to the time that is this far from now. Leaves every other value as it is. */
+/** Converts a duration such as 90d to the time that is this far in the future. Returns any other value unchanged. */
 export const expiryOf = (value: unknown, now: number) => timeOf(value, now, 1);
 
-/** Converts a duration, such as 7d, to the time that is this long ago. Leaves every other value as it is. */
+/** Converts a duration such as 7d to the time that is this long ago. Returns any other value unchanged. */
 export const pastOf = (value: unknown, now: number) => timeOf(value, now, -1);
 
 function timeOf(value: unknown, now: number, sign: 1 | -1): unknown {
@@ -23,7 +23,7 @@ function timeOf(value: unknown, now: number, sign: 1 | -1): unknown {
 }
 
 /**
- * Returns the time that a flag names. A duration counts back from now.
+ * Returns the time in a flag's text, in epoch ms. A duration counts back from now.
  * @param flag the flag's name with its dashes
  */
 export function pastTime(text: string | undefined, flag: string, now: number): number | undefined {

@@ -58,7 +58,7 @@ export function checkOwnFeeds({ settings, file }: Pick<LoadedSettings, "settings
   } catch (error) {
     if (!(error instanceof OwnFeedError)) throw error;
     const index = feed.indexOf(error.row);
-    if (index < 0) return; // `feeds remove` must still run, and a build will name the problem
+    if (index < 0) return; // `feeds remove` must still run, and a build reports the problem
     const line = lineOf(readFileSync(file, "utf8"), index, error.field);
     throw new SettingsError([`line ${line} of ${file}: ${error.message}`]);
   }

@@ -114,7 +114,7 @@ export const SHORTEST_PAUSE_MS = MINUTE;
 export const LONGEST_PAUSE_MS = 60 * MINUTE;
 /** Milliseconds between two checks of whether a build is due. A check takes 3 to 8 µs. */
 const CHECK_MS = 2_000;
-/** Maximum number of feeds that a log line names. The line only counts the rest. */
+/** Maximum number of feed ids in a log line. The line also has the number of all feeds with the same problem. */
 const MAX_NAMED = 3;
 /** Maximum random share of a pause. It keeps many servers from calling one publisher in the same second. */
 const JITTER = 0.1;

@@ -46,7 +46,7 @@ interface CommandText<I, O> {
   readonly here?: { readonly help: string; run(settings: Settings, input: I): Result };
   /** What the command does if the database is unreachable. */
   readonly unreachable?: (error: StoreError, input: I, settings: Settings, context: Context) => Result;
-  /** Flags that are no fields of the input. */
+  /** Flags that are not fields of the input. */
   readonly flags?: readonly (readonly [flags: string, help: string])[];
   /** Reads a file or asks a question before the operation runs. @returns the operation's input */
   readonly prepare?: (input: I, call: OperationCall) => Promise<I>;
@@ -71,7 +71,7 @@ type Texts<Rows> = Readonly<Record<`inkling ${string}`, Add>> & {
 };
 
 /**
- * Adds the commands of a resource, in the order of `texts`, then those without one.
+ * Adds the commands of a resource: first those in `texts`, in their order, and then the others.
  * @returns their group, or the program
  */
 export function addResource<Rows extends Readonly<Record<string, AnyOperation>>>(
@@ -232,7 +232,7 @@ function listOf(output: unknown): readonly unknown[] | undefined {
   return others.length === 0 && Array.isArray(list) ? list : undefined;
 }
 
-/** Returns the author that a command's flags name; by default this user. */
+/** Returns the author in a command's `--author`, or by default this user. */
 export const authorOf = ({ author }: Flags): Author => cliAuthor(author || undefined);
 
 /** @param store undefined for an operation that uses only the data folder */

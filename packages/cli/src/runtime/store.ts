@@ -1,6 +1,6 @@
 // store.ts: opens the database for one command, and adds an audit entry for each change.
 //
-// A database that is empty although servers on the data folder know its keys counts as unreachable.
+// An empty database counts as lost, and so as unreachable, if the data folder has copies of its keys.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -73,7 +73,7 @@ export async function withStore<T>(settings: Settings, work: (store: Store) => P
   });
 }
 
-/** @throws StoreError if the database is empty, but servers on the data folder know its keys */
+/** @throws StoreError if the database is empty, but the data folder has copies of its keys */
 async function requireKeys(settings: Settings, store: Store): Promise<void> {
   if (isEmptyStamp(await store.readKeyStamp()) && knowsKeys(settings.dataDir))
     throw lostError(settings, `${store.label} is empty`);

@@ -20,7 +20,7 @@ function columnsOf(tally: Tally, plan: Plan): Column[] {
  * name.
  *
  * `rows` counts the lines that were looked up. A line with a wrong quote is such a row, and also counts in
- * `open_quotes`. `broken` counts the lines that are no rows. Unparsable lines are both kinds.
+ * `open_quotes`. `broken` counts the lines that are not rows. `unparsable_lines` counts both kinds.
  * @param dataVersion the id of the release
  */
 export function tallyJson(tally: Tally, plan: Plan, dataVersion: string): object {
