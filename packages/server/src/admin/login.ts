@@ -36,7 +36,7 @@ const isoTime = (ms: number) => new Date(ms).toISOString();
 
 const row = { path: `${ADMIN_PATH}session`, tag: "Log in", role: "read", audits: [] } as const;
 
-/** These are no rows of packages/operations, because cookies and the request's origin exist only over HTTP. */
+/** These are not rows of packages/operations, because cookies and the request's origin exist only over HTTP. */
 export const SESSION_ROUTES: Readonly<Record<"get_session" | "log_in" | "log_out", AdminRoute>> = {
   get_session: {
     row: {

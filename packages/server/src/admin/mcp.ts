@@ -1,9 +1,9 @@
 // mcp.ts: offers operations to agents as tools of the Model Context Protocol, over HTTP in the admin API and over
 // standard input and output in `inkling mcp`.
 //
-// A tool derives from a row of packages/operations: its name, summary, role, and the JSON Schema of its input. A role
-// sees only the tools that it may call. Output schemas are left out: they would make the list, which an agent's model
-// reads in every session, ten times as long (137 instead of 13 KB for the role `read`).
+// A tool derives from a row of packages/operations: its name, summary, role, and the JSON Schema of its input. Each
+// role gets only the tools that it may call. Output schemas are left out: they would make the list, which an agent's
+// model reads in every session, ten times as long (137 instead of 13 KB for the role `read`).
 
 import { type AdminRole, hasRole, MAX_RULESET_BYTES } from "@inkling/contract";
 import { issueLines, whyUncheckable, whyUnstorable } from "@inkling/engine";

@@ -13,7 +13,7 @@ import type { Bodies } from "../limits/memory.ts";
 import type { Reply } from "./handler.ts";
 import type { Session } from "./sessions.ts";
 
-/** The author of a change if the request names none. */
+/** The author of a change if neither the token, the request nor the login has one. */
 export const DEFAULT_ACTOR = "admin API";
 
 /** Parses a query strictly. @param search the query as sent, without "?" */
@@ -65,7 +65,7 @@ export function readAuthor(
 
 /**
  * Returns the author of a change. A named token allows only its own name.
- * @param given the author that the request names, if any
+ * @param given the author that the caller sent, if any
  * @throws AdminProblem if `given` differs from the token's name
  */
 export function authorOf(token: ValidAdminToken | undefined, given: string | undefined): string | undefined {
@@ -157,7 +157,7 @@ export class Idempotency {
   }
 
   /**
-   * @param holder hash of the token: another token's key is another key, because the response may hold a secret
+   * @param holder hash of the token; each token has its own keys, because a response may contain a secret
    * @param digest digest of method, path, query and body
    */
   async run(holder: string, key: string, digest: string, work: () => Promise<Reply>): Promise<Reply> {

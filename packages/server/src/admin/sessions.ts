@@ -1,8 +1,8 @@
 // sessions.ts: keeps the sessions of pages that have logged in to the admin API. A page stores a cookie and a secret
 // instead of the token.
 //
-// They become invalid earlier at logout, when the token becomes invalid, after MAX_SESSIONS newer logins, or when this
-// process exits.
+// A session expires after SESSION_MS. It becomes invalid earlier at logout, when its token becomes invalid, after
+// MAX_SESSIONS newer logins, or when this process exits.
 //
 // A browser sends the cookie (HttpOnly, SameSite=Strict) to every port of the host, and every port can set cookies of
 // the same name. The cookie therefore grants no access by itself. Each request must also carry the secret in a header

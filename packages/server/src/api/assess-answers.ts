@@ -57,7 +57,7 @@ const NOT_IN_SANDBOX = problem(
 );
 const UNREACHABLE = problem("DECISIONS_UNREACHABLE");
 
-/** Characters that tell apart the tokens of one API key. */
+/** Number of characters of a token's hash, enough to tell the tokens of one API key apart. */
 const TOKEN_NAME_LENGTH = 8;
 const NEWLINE = 0x0a;
 const encoder = new TextEncoder();
@@ -107,7 +107,7 @@ export async function answerDecision(
 const readVisitorBytes = ({ memory }: AssessServer, call: Call, isGzip: boolean) =>
   readJsonBytes(memory.bodies, call, isGzip, MAX_VISITOR_BYTES, TOO_LARGE, CUT_SHORT);
 
-/** The text that names a hook's request, and what a copy of this request repeats. */
+/** What identifies a hook's request, so that a copy of the request gets the same decision. */
 export interface HookRequest {
   readonly secret: string;
   readonly id: string;

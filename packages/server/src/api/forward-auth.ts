@@ -18,7 +18,7 @@ import { hasLongBody, JSON_TYPE } from "./responses.ts";
 
 const VISITOR_UNKNOWN = problem(
   "IP_ADDRESS_INVALID",
-  "This request does not name a visitor. List the proxy in INKLING_TRUSTED_PROXIES, and configure it to send the visitor's address in X-Forwarded-For.",
+  "This request does not contain a visitor's address. List the proxy in INKLING_TRUSTED_PROXIES, and configure it to send the visitor's address in X-Forwarded-For.",
 );
 
 /** Values of `Inkling-Flags`, indexed by the flags' bits. */
@@ -46,7 +46,7 @@ function judgeVisitor(exchange: Exchange, api: ApiContext): Response {
   const answer = pipeline.answerAddress("reputation", subject, question);
   if ("code" in answer) {
     if (answer.code !== "IP_ADDRESS_RESERVED") return responses.sendProblem(exchange, answer);
-    counts.countProblem(answer.code); // a high count shows that X-Forwarded-For names proxies instead of visitors
+    counts.countProblem(answer.code); // a high count shows that X-Forwarded-For contains proxies instead of visitors
     return allow(exchange, api, { "Inkling-Flags": RESERVED, "Inkling-Country": UNKNOWN });
   }
   const missing = missingFlags(exchange, denied);

@@ -167,7 +167,7 @@ function assessInSandbox(visitor: Omit<VisitorInput, "event">, wants: number = P
   return decided;
 }
 
-/** Returns the sandbox visitors, and the sandbox's decision of each. */
+/** Returns the sandbox visitors, and the sandbox's decision about each. */
 export function sandboxDecisions(): readonly {
   readonly visitor: VisitorInput;
   readonly answer: DecisionAnswer;

@@ -75,7 +75,7 @@ describe("Parameters", () => {
     ["include=everything", "Query parameter `include` has an unknown value."],
     ["include=evidence&include=evidence", "Query parameter `include` is given twice."],
     ["include=evidence,evidence", "Query parameter `include` has a value twice."],
-    ["include", "A query parameter has no value, or is not UTF-8 in percent-encoding."],
+    ["include", "A query parameter has no value, or is not valid percent-encoded UTF-8."],
     // The problem's detail contains no value, and no name that may be a secret.
     ["jane@example.com=1", "Unknown query parameter."],
     ["ink_live_3fK9mB2xQ7vR1tYz=1", "Unknown query parameter."],

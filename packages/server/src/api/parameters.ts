@@ -11,7 +11,7 @@ import { PLAIN, WANTS } from "../lookup/pipeline.ts";
 /** The bits of `deny` start above the bits of WANTS. */
 const DENY_SHIFT = 8;
 
-/** Returns the flags that `deny` names, as bits (see `bitsOf`). */
+/** Returns the flags in `deny`, as bits (see `bitsOf`). */
 export const deniedBits = (wants: number): number => wants >> DENY_SHIFT;
 
 const bitOf = (wants: ParameterRow["wants"]): number =>
@@ -57,7 +57,7 @@ export class Parameters {
       const name = equals < 0 ? undefined : decodeSegment(piece.slice(0, equals));
       const values = decodeSegment(piece.slice(equals + 1));
       if (name === undefined || values === undefined)
-        return this.refuse("A query parameter has no value, or is not UTF-8 in percent-encoding.");
+        return this.refuse("A query parameter has no value, or is not valid percent-encoded UTF-8.");
       const shown = shownName(name);
       if (this.rows.every((row) => row.name !== name)) return this.refuse(`Unknown query parameter${shown}.`);
       if (seen.includes(name)) return this.refuse(`Query parameter${shown} is given twice.`);

@@ -1,7 +1,7 @@
 // supabase-hook.ts: decides whether Supabase may create a user (POST /v1/hooks/supabase).
 //
-// Supabase treats any other status as a failure of the hook. Source: docs/auth-hooks.md,
-// https://www.standardwebhooks.com.
+// Both answers have status 200, and the body of a refusal contains `error`. Supabase treats any other status as a
+// failure of the hook. Source: docs/auth-hooks.md, https://www.standardwebhooks.com.
 //
 // The signature authorizes the request, so there is no key and no quota. An unsigned request costs at most one HMAC
 // over 64 KiB for each secret. Together, all unfinished bodies of the hook take up at most 32 MiB. The metrics count a
@@ -98,7 +98,7 @@ async function judgeUser(exchange: Exchange, api: ApiContext): Promise<Response>
   return response;
 }
 
-/** A typing mistake is no attack, so its message states what to correct. */
+/** A typing mistake is not an attack, so its message states what to correct. */
 function refusal({ did_you_mean, reasons }: DecisionAnswer) {
   if (did_you_mean !== undefined) return { message: `Did you mean ${did_you_mean}?`, http_code: 422 };
   return reasons.some(({ code }) => code === "invalid_email")

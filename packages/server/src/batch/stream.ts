@@ -1,7 +1,7 @@
 // stream.ts: answers NDJSON of any length with NDJSON, line by line, as fast as the client reads.
 //
-// An unexpected error breaks the stream off, and `onEnd` receives the error. Cost: memory: a chunk of the body (64 KiB
-// as Bun reads it), one piece of answers, and any line that spans chunks.
+// An unexpected error breaks the stream off, and `onEnd` receives the error. Cost: memory for a chunk of the body
+// (64 KiB as Bun reads it), for one piece of answers, and for any line that spans chunks.
 //
 // Lines that have arrived are looked up together, at most 64 at a time (stream-buffers.ts). No line waits for a line
 // that has not arrived.

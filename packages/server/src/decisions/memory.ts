@@ -1,6 +1,6 @@
-// memory.ts: says what identifies a visitor, as hashes (store, decisions/hashes.ts).
+// memory.ts: hashes what identifies a visitor (store, decisions/hashes.ts).
 //
-// Mailbox and account are always hashed, so that an operator finds the decisions about a customer. Network and address
+// Mailbox and account are always hashed, so that an operator can find the decisions about a customer. Network and address
 // are hashed only if the ruleset reads facts about them.
 
 import { canonicalMailbox, networkText, visitorNetwork } from "@inkling/engine";

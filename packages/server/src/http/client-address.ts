@@ -10,7 +10,7 @@ import { type IpAddress, type Prefix, parsePeer, prefixContains } from "@inkling
 
 interface Named {
   readonly address: IpAddress;
-  /** The machine that named the address: a trusted proxy, or the machine at the other end of the connection itself. */
+  /** The machine that reported the address: a trusted proxy, or the machine at the other end of the connection. */
   readonly by: IpAddress;
 }
 
@@ -42,8 +42,8 @@ export function visitorAddress(
 }
 
 /**
- * Returns the proxy that asks about a visitor. In a chain of proxies, this is the proxy that named the visitor. If no
- * trusted proxy sends a visitor, it is the machine at the other end of the connection.
+ * Returns the proxy that asks about a visitor. In a chain of proxies, this is the proxy that reported the visitor. If
+ * no trusted proxy sends a visitor, it is the machine at the other end of the connection.
  */
 export function proxyAddress(
   peer: string | undefined,

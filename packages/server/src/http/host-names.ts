@@ -13,8 +13,8 @@ import { isIP } from "node:net";
 const READABLE = /^(?:[A-Za-z0-9._~!$&'()*+;=%-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{0,5})?$/;
 
 /**
- * Returns whether a Host header is valid. With two hosts, a proxy in front of the server may use another one than the
- * server.
+ * Returns whether a Host header is valid. If a request has two hosts, a proxy in front of the server may use one of
+ * them, and the server the other.
  * @param host null if there is none, as HTTP/1.0 allows
  */
 export function isReadableHost(host: string | null): boolean {

@@ -32,7 +32,7 @@ export interface RequestIds {
   readonly trace_id: string | null;
 }
 
-/** Of up to 64 characters, so that it can hold neither an address, an email address nor a token of Inkling. */
+/** Up to 64 letters, digits, "_" and "-", so that it contains no IP address, email address or token of Inkling. */
 const CALLERS_ID = /^(?!.*ink_)[\w-]{1,64}$/;
 /** Version 00, a trace id, a parent id and flags (W3C Trace Context, 3.2). Neither id may be all zeros. */
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;

@@ -1,5 +1,5 @@
-// start-error.ts: the error of a server that cannot start, why listening on a port failed, and the claim of a port for
-// one server.
+// start-error.ts: defines the error of a server that cannot start, explains why listening on a port failed, and claims
+// a port for one server.
 
 import { messageOf } from "@inkling/data";
 

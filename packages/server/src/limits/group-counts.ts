@@ -57,7 +57,7 @@ export interface GroupRequest {
 export interface GroupTotals {
   /** The database's clock. */
   readonly now: EpochMs;
-  /** The tokens that all hosts have taken since the group exists, for each key of the request that has a row. */
+  /** The tokens that all hosts of the group have ever taken, for each key of the request that has a row. */
   readonly totals: ReadonlyMap<KeyId, number>;
   /**
    * The age in milliseconds of the oldest counts that arrived late since the previous exchange; 0 if there are none.

@@ -1,7 +1,7 @@
-// group-exchange.ts: exchanges this host's counts with its group while keys are in use, and shows the group every 10 s
-// that this host is running.
+// group-exchange.ts: exchanges this host's counts with its group: every 500 ms while keys are in use, and otherwise
+// every 10 s, so that the group sees that this host is running.
 //
-// Without the database, each host uses only its own count; `state` and the log report it.
+// Without the database, each host uses only its own count, which `state` and the log report.
 
 import type { EventLog } from "@inkling/contract";
 import { backoffMs, messageOf } from "@inkling/data";
@@ -15,8 +15,8 @@ const LOOK_MS = 100;
 /** Milliseconds between two exchanges of a host without traffic. */
 const IDLE_MS = 10_000;
 /**
- * An exchange takes at most one part in this many of a host's time. If many hosts use thousands of keys, their
- * statements wait for each other, and must become less frequent.
+ * Exchanges take at most 1/BUSY_FACTOR of a host's time. If many hosts use thousands of keys, their statements wait for
+ * each other, and must become less frequent.
  */
 const BUSY_FACTOR = 5;
 /** Maximum milliseconds between two attempts while the database is unreachable. */
@@ -80,7 +80,7 @@ export class GroupExchange {
     this.answeredAt = this.lookedAt;
   }
 
-  /** Resolves after the first exchange, or after a second. */
+  /** Resolves after the first exchange, or after FIRST_MS. */
   async start(): Promise<void> {
     this.timer = setInterval(() => void this.look(), LOOK_MS);
     await Promise.race([this.look(), Bun.sleep(FIRST_MS)]);

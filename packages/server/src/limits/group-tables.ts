@@ -18,8 +18,8 @@ const LOCK_MS = 1_000;
 /** A host that was silent for this many milliseconds does not count as one of the group. */
 const SILENT_MS = 30_000;
 /**
- * Milliseconds from another host's reading of the clock to its commit: of an exchange, and of usage. What was committed
- * after it could have been read is read at the next exchange.
+ * Maximum milliseconds from the time when another host reads the clock to its commit, of an exchange and of usage. Each
+ * exchange therefore reads rows from this long before the previous answer again: they may have been committed after it.
  */
 const COMMIT_MS = 2_000;
 const USAGE_COMMIT_MS = 10_000;

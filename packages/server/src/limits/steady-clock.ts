@@ -3,9 +3,9 @@
 //
 // Cost: two clock reads per millisecond with requests.
 //
-// Otherwise, a clock that is a month ahead for a few minutes would start a day with new quotas, and usage would count
-// towards that day. The time for which a machine was suspended looks like a jump, so the day on that machine may start
-// up to an hour late. A group of hosts follows the database's clock, see `offsetMs`.
+// Without this, a clock that is a month ahead for a few minutes would start a day with new quotas, and usage would
+// count towards that day. The time for which a machine was suspended looks like a jump, so the day on that machine may
+// start up to an hour late. A group of hosts follows the database's clock, see `offsetMs`.
 
 import type { EventLog } from "@inkling/contract";
 import type { EpochMs } from "@inkling/store/keys/key";

@@ -1,9 +1,7 @@
 // network-sources.ts: lists the feeds and owners of a set of networks, and the networks of an AS.
 //
-// Cost: 3 µs for each part, or 10 µs if the part has evidence. An AS needs a pass over the network segment, which
-// takes.
-//
-// 0.2 s
+// Cost: 3 µs for each part, or 10 µs if the part has evidence. An AS also needs a pass over the network segment, which
+// takes 0.2 s.
 
 import type { Reputation } from "@inkling/contract";
 import {

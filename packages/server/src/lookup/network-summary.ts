@@ -53,7 +53,7 @@ export interface NetworkSummary {
   readonly prefixes: readonly SummaryPrefix[];
 }
 
-/** Parses a network that is named by any of its addresses: "203.0.113.9/24" becomes 203.0.113.0/24. */
+/** Parses a network that is given by any of its addresses: "203.0.113.9/24" becomes 203.0.113.0/24. */
 export function readNetwork(text: string): Prefix | undefined {
   return text.includes("/") ? parsePrefixAround(text) : undefined;
 }
@@ -128,7 +128,7 @@ export function* summarizeNetworks(
   };
 }
 
-/** Number of parts that are visited before a pause, which takes about a millisecond. */
+/** Number of parts that are visited before a pause. Visiting them takes about a millisecond. */
 const STEP_PARTS = 1_024;
 
 /** Divides the address space into networks with one answer each. */

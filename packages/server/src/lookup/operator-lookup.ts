@@ -1,8 +1,8 @@
-// operator-lookup.ts: the API's answers with evidence for the operator, about addresses, networks, AS numbers, domains
-// and email addresses; and the decision of one visitor. Neither is limited, counted or stored.
+// operator-lookup.ts: looks up addresses, networks, AS numbers, domains and email addresses for the operator, with
+// evidence, and assesses one visitor. Nothing is limited, counted or stored.
 //
-// Cost: a large network takes up to three seconds and an AS one, in small steps; one request of a token at a time, and
-// of two tokens.
+// Cost: in small steps, a large network takes up to three seconds, and an AS up to one second. At most one such request
+// per token runs at a time, and at most two in all.
 
 import { type DecisionAnswer, MAX_NETWORKS } from "@inkling/contract";
 import { messageOf, openRelease, ReleaseError } from "@inkling/data";
@@ -41,7 +41,7 @@ import { type NetworksReport, reportOfNetworks, reportOfSystem } from "./network
 import { networkUse, readAsn, readNetwork, summarizeNetworks } from "./network-summary.ts";
 import { notAValue, reservedText } from "./value-texts.ts";
 
-/** A release that is in use, with the overrides of now. */
+/** A release that is in use, with the current overrides. */
 interface OperatorSource {
   readonly release: LoadedRelease;
   readonly overrides: Overrides;

@@ -1,6 +1,6 @@
 // pipeline.ts: turns one value into an answer or a problem, for single requests and batches.
 //
-// The bytes may be shared, so never write to them.
+// The bytes of an answer may be shared, so never write to them.
 //
 // The engine's Answerer does the work. This file adds the caller (`me`), the sandbox, the MX check and the counts.
 

@@ -1,4 +1,4 @@
-// sandbox.ts: the fixed answers for ink_test_ keys, built from the rows of the contract.
+// sandbox.ts: builds the fixed answers for ink_test_ keys from the rows of the contract.
 //
 // The sandbox never reads the release. A client's tests therefore pass on an empty server and on a server with any
 // data.

@@ -132,7 +132,9 @@ describe("why a release does not answer", () => {
       const starting = source(["is_abuser", "is_proxy"]);
       expect(isStarting(starting)).toBe(true);
       expect(warnings(starting)).toEqual([
-        expect.stringMatching(/reputation return 503, .* for is_abuser and is_proxy .*ALLOW_MISSING=1/),
+        expect.stringMatching(
+          /reputation lookups return 503, .* for is_abuser and is_proxy .*ALLOW_MISSING=1/,
+        ),
       ]);
       const allowed = { ...starting, allowMissing: true };
       expect([isStarting(allowed), warnings(allowed)]).toEqual([false, []]);
@@ -142,7 +144,7 @@ describe("why a release does not answer", () => {
       const failing = source(["is_proxy"], [failed("is_proxy")]);
       expect([isStarting(failing), warnings(failing)]).toEqual([
         false,
-        [expect.stringMatching(/reputation return 503, .* for is_proxy is loaded/)],
+        [expect.stringMatching(/reputation lookups return 503, .* for is_proxy is loaded/)],
       ]);
     });
   });

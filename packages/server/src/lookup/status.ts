@@ -72,10 +72,10 @@ export function warnings(source: StatusSource): string[] {
   const unknown = REPUTATION_FLAGS.filter((flag) => missing.includes(flag));
   if (unknown.length > 0 && !source.allowMissing)
     found.push(
-      `lookups of reputation return 503, because no list for ${unknown.join(" and ")} is loaded: run \`inkling data status\` to see why, and INKLING_ALLOW_MISSING=1 answers without them`,
+      `reputation lookups return 503, because no list for ${unknown.join(" and ")} is loaded: run \`inkling data status\` to see why, or set INKLING_ALLOW_MISSING=1 to answer without these lists`,
     );
   if (channel?.fault) {
-    // Anyone may read this text, so it has the kind's description. The fault's own reason may name hosts and paths.
+    // Anyone may read this text, so it has the kind's description. The fault's own reason may contain hosts and paths.
     const { kind } = channel.fault;
     const why = `${kind} (${CHANNEL_FAULTS[kind].happened})`;
     found.push(`the server does not follow the channel ${channel.channel}: ${why}`);

@@ -30,7 +30,7 @@ const SURPLUS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ["the zone", /%.*$/],
 ];
 
-/** Names the parts to leave out; undefined if there are none, or if the rest cannot be looked up. */
+/** Lists the parts to leave out; undefined if there are none, or if the rest cannot be looked up. */
 function surplusIn(text: string): string | undefined {
   let rest = text;
   const surplus = SURPLUS.flatMap(([name, pattern]) => {

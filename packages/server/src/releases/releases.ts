@@ -32,12 +32,12 @@ const SHOWN_LENGTH = 80;
 const POLL_MS = 1_000;
 
 const WITHIN_MS = 60_000;
-/** After so many starts within a minute, the release is verified before it answers. */
+/** After this many starts within a minute, the release is verified before it answers. */
 const MAX_STARTS = 3;
 
 const starts = z.object({ release: z.string(), at: z.array(z.number()) });
 
-/** Why the release that `current` names is not in use. */
+/** Why the release in `current` is not in use. */
 export interface Refusal {
   readonly name: string;
   readonly reason: string;
@@ -81,7 +81,7 @@ interface InUse extends NamedRelease {
 export class Releases extends Reports {
   /** Why the wanted release is not in use; undefined while it is. */
   refused: Refusal | undefined;
-  /** The release that `current` in the data folder names. */
+  /** The name of the release in the data folder's `current`. */
   wanted: string | undefined;
   private readonly options: ReleasesOptions;
   private readonly stopped = new AbortController();
@@ -198,7 +198,7 @@ export class Releases extends Reports {
         return { version: wanted, value: before?.name === wanted ? before : found };
       }
     }
-    // The version is none of the wanted release, so that the next check tries that release again.
+    // An empty version, unlike the wanted release's, lets the next check try that release again.
     const usesOther = before !== undefined && before.name !== wanted;
     if (usesOther && (!isSuspect || this.tryOpen(before.name, false) !== undefined))
       return { version: "", value: before };

@@ -1,5 +1,5 @@
-// reports.ts: what the data folder's reports contain about a release's feeds, the latest build and the channel. The
-// primary and the workers have it in common.
+// reports.ts: reads the data folder's reports about a release's feeds, the latest build and the channel, in the primary
+// and in the workers.
 
 import { type ChannelReport, channelReportFile, feedsReportFile, type NamedRelease } from "@inkling/data";
 import { type FailedBuild, type FeedReport, feedsNow } from "@inkling/engine";

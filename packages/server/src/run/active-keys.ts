@@ -1,5 +1,5 @@
-// active-keys.ts: what a server does around its keys: it creates the key in INKLING_API_KEY, refuses revoked keys,
-// gives each key a cell, and logs when it loses the database.
+// active-keys.ts: takes care of a server's keys: creates the key in INKLING_API_KEY, refuses revoked keys, gives each
+// key a cell, and logs when the server loses the database.
 
 import { EmptyDatabaseError } from "@inkling/data";
 import { adoptKey } from "@inkling/store/adopt-key";

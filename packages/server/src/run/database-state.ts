@@ -1,4 +1,5 @@
-// database-state.ts: what /readyz and the host's report state about the database while lookups are still answered.
+// database-state.ts: derives what /readyz and the host's report state about the database while lookups are still
+// answered.
 
 import { EmptyDatabaseError, type Live, Poller } from "@inkling/data";
 import { StoreError } from "@inkling/store/error";

@@ -1,7 +1,7 @@
 // earlier-folder.ts: takes over what an earlier version left in the data folder: revocations that its database lacks,
 // and audit entries that wait for the database.
 //
-// The files are deleted then.
+// It then deletes these files.
 
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";

@@ -2,7 +2,7 @@
 //
 // Messages are structured clones, which lose their classes. Settings, overrides, ruleset and release are each
 // sent as a whole whenever they change, so a worker that starts later gets the same data. Keys, limits and counts are
-// in memory that the threads share, so messages only report that they have changed, or name new memory.
+// in memory that the threads share, so messages only report that they have changed, or hand over new memory.
 
 import type { LogLevel, SettingsOf } from "@inkling/contract";
 import type { Override } from "@inkling/engine";
@@ -74,7 +74,7 @@ export type FromWorker =
   | { readonly type: "listening" }
   /** Sent every second. */
   | { readonly type: "alive" }
-  /** The worker cannot open the release that the primary named. */
+  /** The worker cannot open the release in the primary's message. */
   | { readonly type: "release-failed" }
   /** The worker cannot start, and another attempt would not help. */
   | { readonly type: "failed"; readonly code: string; readonly message: string; readonly hint: string }

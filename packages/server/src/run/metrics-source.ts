@@ -1,4 +1,4 @@
-// metrics-source.ts: what metrics, readiness and status are read from.
+// metrics-source.ts: creates the object from which metrics, readiness and status are read.
 
 import type { EpochMs } from "@inkling/store/keys/key";
 import { readiness, type StatusSource } from "../lookup/status.ts";

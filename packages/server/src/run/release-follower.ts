@@ -1,7 +1,7 @@
-// release-follower.ts: in a thread that answers requests, follows the release that the primary names, with a mapping of
-// its own.
+// release-follower.ts: opens the release that the primary sends, in a thread that answers requests. Each thread has its
+// own mapping of the release.
 //
-// The previous release remains in use.
+// If a release cannot be opened, the previous one remains in use.
 
 import { Live, messageOf, openRelease } from "@inkling/data";
 import type { LoadedRelease } from "@inkling/engine";
@@ -36,7 +36,7 @@ export class ReleaseFollower extends Reports {
   /** The release whose failure has been reported. */
   private failed: string | undefined;
 
-  /** @param onSettled called when the release that the primary names is in use, or if the primary names none */
+  /** @param onSettled called when the release from the primary is in use, or if the primary has none */
   constructor(dataDir: string, onFailed: OnFailed, onSettled = () => {}) {
     super(dataDir);
     this.live = new Live<LoadedRelease | undefined>({

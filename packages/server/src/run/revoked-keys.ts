@@ -1,8 +1,8 @@
-// revoked-keys.ts: keeps a running server and the data folder's list of revocations in step. The server refuses what
-// the list names, and adds what the database has revoked.
+// revoked-keys.ts: keeps a running server and the data folder's list of revocations in step. The server refuses the
+// keys in the list, and adds keys that were revoked in the database.
 //
-// Later failures are logged. A revocation in the database then applies without its line, and the server retries to
-// write it.
+// Failures after startup are logged. A revocation in the database then applies without its line in the list, until a
+// retry writes the line.
 
 import { messageOf, Poller } from "@inkling/data";
 import type { KeyId } from "@inkling/store/keys/key";

@@ -1,5 +1,5 @@
-// services.ts: opens what the primary owns, with or without workers, in the order in which it depends on each other:
-// releases, the store, keys with their usage and limits, decisions, overrides, rulesets.
+// services.ts: opens what the primary owns, with or without workers, in the order of the dependencies: releases, the
+// store, keys with their usage and limits, decisions, overrides, rulesets.
 
 import { hostname } from "node:os";
 import { join } from "node:path";

@@ -198,7 +198,7 @@ export class WorkerPool implements Serving {
     if (this.services !== undefined) this.sendAll(member, this.services);
   }
 
-  /** Starting all at the same time on 2 cores, the first answer came after 237 ms instead of 152 ms. */
+  /** When all workers started at the same time on 2 cores, the first answer came after 237 ms instead of 152 ms. */
   private startOthers(): void {
     if (this.isStopping) return;
     for (const member of this.members) if (member.startedAt === undefined) this.start(member);

@@ -58,7 +58,7 @@ export interface MetricsSource {
   readonly decisions: {
     readonly state: Readonly<Record<"waiting" | "stored" | "dropped" | "recalled" | "notRecalled", number>>;
   };
-  /** The space that stored decisions take, and the most that they may take. */
+  /** The space that stored decisions take, and the maximum. */
   readonly storage: { readonly decisionsBytes: number; readonly decisionsLimitBytes: number };
   readonly mx: {
     readonly answers: Iterable<readonly [outcome: string, count: number]>;

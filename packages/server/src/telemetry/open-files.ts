@@ -1,8 +1,8 @@
 // open-files.ts: compares the limit of open files with what many idle connections need.
 //
 // Bun has no connection limit, and closes idle connections after 8 to 13 s. At the limit of open files, it keeps
-// answering existing connections, but accepts new ones, those of operators too, only as others close. So the limit must
-// be far above the connections that the proxy allows.
+// answering existing connections, but accepts a new one, even from an operator, only when another one closes. So the
+// limit must be far above the connections that the proxy allows.
 
 import { readFileSync } from "node:fs";
 import type { Log } from "./log.ts";

@@ -1,7 +1,7 @@
-// traffic.ts: counts of the last 24 hours, minute by minute, without addresses or keys.
+// traffic.ts: keeps counts of the last 24 hours, minute by minute, without addresses or keys.
 //
 // `onMinute` receives each minute with requests, and the store adds these up by hour (UsageRecorder.recordTraffic).
-// Requests and lookups leave out sandbox keys. Cost: nothing per request; 1 ms per minute.
+// The counts of requests and lookups leave out sandbox keys. Cost: nothing per request; 1 ms per minute.
 
 import { addTo, type Minute, perKind, type Tally, type TrafficCounts } from "@inkling/store/traffic-counts";
 import type { Counts } from "./counts.ts";
