@@ -439,7 +439,7 @@ describe("what people decide", () => {
       await page.getByRole("button", { name: "Import", exact: true }).click();
     };
     await load();
-    await page.getByText("127 of 127 lines read. Labelled 22 decisions; 4 lines with a problem.").waitFor();
+    await page.getByText("Read 127 of 127 lines. Labelled 22 decisions; 4 lines with a problem.").waitFor();
     expect(await rowsIn(page, "Lines with a problem")).toEqual([
       expect.stringMatching(/^124 wrong .*outcome/),
       "125 unknown no stored decision has this ref",
@@ -448,7 +448,7 @@ describe("what people decide", () => {
     ]);
     await page.getByLabel("Replace outcomes that differ").check();
     await load();
-    await page.getByText("127 of 127 lines read. Labelled 1 decision; 25 lines with a problem.").waitFor();
+    await page.getByText("Read 127 of 127 lines. Labelled 1 decision; 25 lines with a problem.").waitFor();
     expect(await stateOf("event=login&outcome=legitimate")).toEqual(
       ["login-1", "login-21", "login-22"].map((ref) => [ref, "legitimate", null]),
     );
@@ -607,7 +607,7 @@ describe("decisions", () => {
     ]);
     const others = page.getByRole("table", { name: "Other facts" });
     expect(await others.count()).toBe(0); // folded
-    await page.getByText(/^\d+ other facts$/).click();
+    await page.getByText(/^\d+ other facts?$/).click();
     expect(await others.innerText()).toContain("disposable-4.com");
     await page.getByRole("button", { name: "Fraud" }).click();
     await page.getByRole("button", { name: "Fraud", pressed: true }).waitFor();
@@ -699,7 +699,7 @@ describe("decisions", () => {
     });
     await go("decisions?action=deny");
     await row().getByRole("link").first().click();
-    await page.getByText(/^\d+ other facts$/).click();
+    await page.getByText(/^\d+ other facts?$/).click();
     const facts = page.getByRole("table", { name: "Other facts" });
     await facts.waitFor();
     const links = await facts.getByRole("link").all();

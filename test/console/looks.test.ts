@@ -224,7 +224,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     const file = { name: "o.csv", mimeType: "text/csv", buffer: Buffer.from("a,fraud\nb,c\na,fraud") };
     await page.getByLabel("File", { exact: true }).setInputFiles(file);
     await click("Import");
-    await page.getByText("3 of 3 lines read.").waitFor();
+    await page.getByText("Read 3 of 3 lines.").waitFor();
     await look("decisions-imported");
     await page.unrouteAll();
   });

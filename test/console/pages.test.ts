@@ -690,9 +690,9 @@ describe("data", () => {
     await go("data");
     await button(/^Show all \d+: Not in use/).click();
     await confirm(page, "Turn off ipsum-3", "Turn off");
-    await waitForMessage(page, "ipsum-3 is off: a build follows within seconds");
+    await waitForMessage(page, "ipsum-3 is off. A build starts within seconds.");
     await confirm(page, "Turn on ipsum-3", "Turn on");
-    await waitForMessage(page, "ipsum-3 is on: a build follows within seconds");
+    await waitForMessage(page, "ipsum-3 is on. A build starts within seconds.");
     await button("Turn off ipsum-3").waitFor();
     await page.getByText("To read its terms, run: inkling feeds enable dshield").waitFor();
   });
@@ -704,7 +704,7 @@ describe("data", () => {
     expect(await publisher.getAttribute("target")).toBe("_blank");
     await page.getByText("2: decides alone").waitFor();
     await confirm(page, "Turn off ipsum-3", "Turn off");
-    await waitForMessage(page, "ipsum-3 is off: a build follows within seconds");
+    await waitForMessage(page, "ipsum-3 is off. A build starts within seconds.");
     await confirm(page, "Turn on ipsum-3", "Turn on");
     await button("Turn off ipsum-3").waitFor();
     const history = [
@@ -723,7 +723,7 @@ describe("data", () => {
     await page.getByText("off from the next build on").waitFor();
     await go(`data/${loaded.id}`);
     await button(`Turn off ${loaded.id}`).click();
-    await page.getByText("The next build leaves it out, so its 10,862 entries no longer count.").waitFor();
+    await page.getByText("The next build leaves it out, so its entries (10,862) no longer count.").waitFor();
     await button("Cancel").click();
     await page.unroute("**/admin/v1/data/feeds");
     await go("data/no-such-feed");
@@ -745,7 +745,7 @@ describe("data", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByText("It is held: 9,000 entries, not 900.").waitFor();
     await dialog.getByRole("button", { name: "Use it" }).click();
-    await waitForMessage(page, "The next build uses the new copy of changed");
+    await waitForMessage(page, "A build with the new copy of changed");
     expect(sent).toEqual([{ copies: [copyName("changed", feed.held!.sha256)] }]);
     for (const path of ["feeds", "accept"]) await page.unroute(`**/admin/v1/data/${path}`);
   });

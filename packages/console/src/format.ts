@@ -9,6 +9,9 @@ const relative = new Intl.RelativeTimeFormat("en");
 
 export const formatCount = (n: number) => n.toLocaleString("en-US");
 
+/** Formats a number with a noun: "1 decision", "1,200 decisions". */
+export const countOf = (n: number, noun: string) => `${formatCount(n)} ${noun}${n === 1 ? "" : "s"}`;
+
 /** Formats a number as "12k". */
 export const formatCompact = (n: number) => compact.format(n).toLowerCase();
 

@@ -52,7 +52,7 @@ export function Frame({ logOut }: { logOut: () => void }) {
   usePageChange(`${id}/${rest.startsWith("?") ? "" : rest}`, title, main);
   return (
     <>
-      {/* A button, not a link to "#main", because the part after "#" names the page. */}
+      {/* A button, not a link to "#main", because the part after "#" identifies the page. */}
       <button type="button" class="skip" onClick={() => main.current?.focus()}>
         Skip to content
       </button>

@@ -1,5 +1,5 @@
-// pages.tsx: every page of the console, in the order of the navigation. A page that is only the list of a resource is
-// here; a page with more is in its own file, and lazy if it is large.
+// pages.tsx: lists every page of the console, in the order of the navigation. A page that is only the list of a
+// resource is here. Any other page is in its own file, which is loaded on demand if it is large.
 
 import { ADMIN_ROLE_TEXTS, ADMIN_ROLES, AUDIT_ACTIONS } from "@inkling/contract";
 import type { FunctionComponent } from "preact";
@@ -217,7 +217,7 @@ export const PAGES: readonly PageRow[] = [
     title: "Calibration",
     group: "Rules",
     content:
-      "the precision of each reason and rule, and the weights that [outcomes suggest](rulesets.md#calibration), to publish ([details](#calibration))",
+      "the precision of each reason and rule; publish the weights that [outcomes suggest](rulesets.md#calibration) ([details](#calibration))",
     Page: CalibrationPage,
   },
   {
@@ -248,7 +248,7 @@ export const PAGES: readonly PageRow[] = [
     title: "Audit",
     group: "Access",
     content:
-      "the [audit trail](audit.md): who changed what, when and how, with the states before and after. You can filter by action, way, time, person and subject, and link to a filter: `#/audit?subject=ovr_…`",
+      "the [audit trail](audit.md): who changed what, when and how, with the states before and after. You can filter by action, source, time, author and subject, and link to a filter: `#/audit?subject=ovr_…`",
     Page: AuditPage,
   },
   {

@@ -1,6 +1,6 @@
 // places.ts: finds the page of a thing by its id.
 
-/** The group is what the page's address needs: nothing of a token, because the browser's history keeps the address. */
+/** The group matches what the page's address needs, and no part of a token, because the history keeps the address. */
 const PLACES: readonly (readonly [id: RegExp, page: string])[] = [
   [/^(asm_\w{16})$/, "decisions/"],
   [/^(key_\w{16})$/, "keys/"],
@@ -13,7 +13,7 @@ const PLACES: readonly (readonly [id: RegExp, page: string])[] = [
   [/^(?:\d{8}T\d{9}Z-)?([0-9a-f]{12})$/, "data?release="],
 ];
 
-/** Returns the address of a thing's page, after "#/"; undefined if the text is no id. */
+/** Returns the address of a thing's page, after "#/"; undefined if the text is not an id. */
 export function placeOfId(text: string): string | undefined {
   for (const [pattern, page] of PLACES) {
     const id = pattern.exec(text)?.[1];

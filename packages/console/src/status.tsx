@@ -20,7 +20,7 @@ export interface Concern {
   readonly kind: "bad" | "warn";
   readonly text: ComponentChildren;
   readonly links: readonly Link[];
-  /** How many objects it is about, if not each has its link. */
+  /** Number of objects, if not every object has its own link. */
   readonly count?: number;
 }
 

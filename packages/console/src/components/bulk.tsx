@@ -1,4 +1,4 @@
-// bulk.tsx: runs one action for each selected row of a list, shows the progress, and names the rows for which it
+// bulk.tsx: runs one action for each selected row of a list, shows the progress, and lists the rows for which it
 // failed.
 
 import type { AdminRole } from "@inkling/contract";

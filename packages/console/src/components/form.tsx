@@ -139,7 +139,7 @@ const KEPT = "kept";
 
 interface TimeFieldProps extends FieldProps {
   readonly name: string;
-  /** The current time, which is kept by default. */
+  /** The current value, which is kept by default. */
   readonly current?: string | null | undefined;
   /** True to choose the day at whose end (UTC) the time is. */
   readonly isDay?: boolean | undefined;

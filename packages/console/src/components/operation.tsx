@@ -40,7 +40,7 @@ export interface FieldText {
   readonly placeholder?: string;
   /** The values to choose from, with their texts. */
   readonly options?: Options;
-  /** True if a time is chosen as a day, which it ends with. */
+  /** True to choose a day, at whose end the time is. */
   readonly isDay?: boolean;
 }
 export type FieldTexts<R extends Route> = { readonly [Name in keyof Input<R>]?: FieldText };
@@ -157,7 +157,7 @@ export interface OperationFormProps<R extends Route> {
   readonly route: R;
   /** The button's text. */
   readonly action: string;
-  /** Members without a field. */
+  /** The input's fields that have no control. */
   readonly input?: Partial<Input<R>>;
   /** The current values of fields with a control. */
   readonly initial?: object;

@@ -1,5 +1,5 @@
-// calibration.tsx: shows the precision of each reason and rule over the last 90 days, and publishes the weights that
-// outcomes suggest in the same way as any other ruleset.
+// calibration.tsx: shows the precision of each reason and rule in the last 90 days. A button publishes a ruleset with
+// the weights that outcomes suggest.
 
 import { useState } from "preact/hooks";
 import type { Calibration } from "../answers.ts";
@@ -7,7 +7,7 @@ import { call } from "../api.ts";
 import { Badge, Button, Card, Marked } from "../components/basics.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { type Column, TableCard, TwoLines } from "../components/table.tsx";
-import { formatCount } from "../format.ts";
+import { countOf, formatCount } from "../format.ts";
 import { useLoad } from "../hooks.ts";
 import { useRefusal } from "../session.ts";
 import { ActionBadge, meaningOf } from "./assess/decision.tsx";
@@ -31,10 +31,10 @@ export function CalibrationPage() {
       {({ decisions, fraud, legitimate, reasons, rules }) => (
         <>
           <Card title="The last 90 days">
-            <p>{`${formatCount(decisions)} decisions: ${formatCount(fraud)} labelled fraud, ${formatCount(legitimate)} labelled legitimate.`}</p>
+            <p>{`${countOf(decisions, "decision")}: ${formatCount(fraud)} labelled fraud, ${formatCount(legitimate)} labelled legitimate.`}</p>
             <p class="faint">
               Precision: of the labelled decisions, the share labelled fraud; for a rule that allows,
-              legitimate. A reason has a suggested weight from 20 labelled decisions on. Label legitimate
+              legitimate. A reason needs 20 labelled decisions for a suggested weight. Label legitimate
               visitors too: otherwise, every precision is 100%.
             </p>
             <p>
@@ -128,7 +128,7 @@ const RULE_COLUMNS: readonly Column<Rule>[] = [
   ...LABELS,
 ];
 
-/** The newest ruleset with the suggested weights, to publish. A draft in the editor remains as it is. */
+/** Shows and publishes the newest ruleset with the suggested weights. Does not change a draft in the editor. */
 function Apply({ onPublished }: { onPublished: () => void }) {
   const loading = useLoad(async (signal) => {
     const { current, text, weights } = await call("GET rulesets/suggested", {}, signal);

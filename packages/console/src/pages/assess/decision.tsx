@@ -13,6 +13,7 @@ import type { ComponentChildren } from "preact";
 import type { AssessedVisitor } from "../../answers.ts";
 import { Badge, Card, type Kind, Marked, Notice } from "../../components/basics.tsx";
 import { type Column, Table, TwoLines } from "../../components/table.tsx";
+import { countOf } from "../../format.ts";
 import { isPhone } from "../../hooks.ts";
 import { Copies, EvidenceCard } from "../lookup/evidence.tsx";
 import { LookupLink } from "../lookup/links.tsx";
@@ -60,7 +61,7 @@ export function FactTable({ facts, read }: FactTableProps) {
       {read && table("Facts", first, "No rule or reason that applied read a known fact.")}
       {(read || isPhone()) && others.length > 0 ? (
         <details>
-          <summary>{`${others.length} ${read ? "other facts" : "facts that rules can read"}`}</summary>
+          <summary>{`${countOf(others.length, read ? "other fact" : "fact")}${read ? "" : " that rules can read"}`}</summary>
           {table(read ? "Other facts" : "Facts", others, "")}
         </details>
       ) : (
@@ -72,14 +73,14 @@ export function FactTable({ facts, read }: FactTableProps) {
 
 type Facts = Readonly<Record<string, unknown>>;
 
-/** A fact's value, with a link if the fact names something that has a page. */
+/** A fact's value, with a link if it has a page. */
 function valueCell(name: string, facts: Facts) {
   const subject = subjectOf(name, facts);
   const text = <code>{JSON.stringify(facts[name])}</code>;
   return subject === undefined ? text : <LookupLink value={subject}>{text}</LookupLink>;
 }
 
-/** Returns the network, autonomous system or domain that a fact names; undefined for other facts. */
+/** Returns the network, autonomous system or domain that a fact is about; undefined for other facts. */
 function subjectOf(name: string, facts: Facts): string | undefined {
   if (name === "ip.network" || name === "email.domain") return String(facts[name]);
   const asn = facts["ip.asn"];

@@ -17,7 +17,7 @@ export function FeedSwitch({ feed, onChosen, isExplained }: FeedSwitchProps) {
   if (on === null) return isExplained ? <NoSwitch /> : null;
   if (!on && needs_agreement) return <small>{`To read its terms, run: inkling feeds enable ${id}`}</small>;
   const entries = history.at(-1)?.entries;
-  const effect = entries === undefined ? "" : `, so its ${formatCount(entries)} entries no longer count`;
+  const effect = entries === undefined ? "" : `, so its entries (${formatCount(entries)}) no longer count`;
   const details = on ? `The next build leaves it out${effect}.` : "The next build includes it.";
   const word = on ? "off" : "on";
   return (
@@ -28,7 +28,7 @@ export function FeedSwitch({ feed, onChosen, isExplained }: FeedSwitchProps) {
       label={`Turn ${word} ${id}`}
       question={[`Turn ${id} ${word}?`, details, `Turn ${word}`]}
       isDanger={on}
-      message={`${id} is ${word}: a build follows within seconds`}
+      message={`${id} is ${word}. A build starts within seconds.`}
       done={onChosen}
     />
   );
@@ -57,7 +57,7 @@ export function Accept({ of: { id, on, held }, onChosen }: AcceptProps) {
         "Use it",
       ]}
       isDanger
-      message={`The next build uses the new copy of ${id}; it starts within seconds`}
+      message={`A build with the new copy of ${id} starts within seconds.`}
       done={onChosen}
     />
   );

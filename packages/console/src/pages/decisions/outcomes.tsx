@@ -1,5 +1,5 @@
-// outcomes.tsx: labels decisions by the lines of a file, such as a payment provider's list of chargebacks, and shows
-// the lines that labelled nothing, or not everything.
+// outcomes.tsx: labels decisions from a file, such as a payment provider's list of chargebacks, and shows the lines
+// that labelled nothing, or not everything.
 
 import { useState } from "preact/hooks";
 import type { OutcomeProblem } from "../../answers.ts";
@@ -7,12 +7,12 @@ import { call, UserError } from "../../api.ts";
 import { Badge, Card, type Kind } from "../../components/basics.tsx";
 import { Field, Form } from "../../components/form.tsx";
 import { Table } from "../../components/table.tsx";
-import { formatBytes, formatCount } from "../../format.ts";
+import { countOf, formatBytes, formatCount } from "../../format.ts";
 import { messageOf } from "../../hooks.ts";
 import { readText } from "../../text-file.ts";
 
 const MAX_BYTES = 50_000_000;
-/** Lines in one request, and characters that are sent of one: the body remains below 1 MiB, however it is escaped. */
+/** Maximum lines in one request, and maximum characters of each line: even escaped, the body is smaller than 1 MiB. */
 const CHUNK = 100;
 const MAX_LINE = 1_500;
 /** Maximum lines to list. The others are counted. */
@@ -99,7 +99,7 @@ const PROBLEMS: Readonly<Record<OutcomeProblem["problem"], Kind>> = {
 const ImportReport = ({ of: { read, lines, labelled, problems, listed } }: { of: Report }) => (
   <>
     <p role="status">
-      {`${formatCount(read)} of ${formatCount(lines)} lines read. Labelled ${formatCount(labelled)} ${labelled === 1 ? "decision" : "decisions"}; ${formatCount(problems)} ${problems === 1 ? "line" : "lines"} with a problem.`}
+      {`Read ${formatCount(read)} of ${countOf(lines, "line")}. Labelled ${countOf(labelled, "decision")}; ${countOf(problems, "line")} with a problem.`}
     </p>
     <Table
       caption="Lines with a problem"

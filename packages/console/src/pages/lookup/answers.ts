@@ -55,7 +55,7 @@ export const NOT_READABLE = "not readable";
 export interface Verdict {
   readonly kind: "flagged" | "clean" | "problem";
   readonly texts: readonly string[];
-  /** True if no flag is set and some flags are unknown. */
+  /** True if no flag is set, but some flags are unknown or only a part was examined. */
   readonly isPartial?: boolean;
 }
 
@@ -85,12 +85,12 @@ export function verdictOf(answer: Answer, missing: readonly string[]): Verdict {
   if ("valid" in found) return { kind: "clean", texts: ["valid"] };
   const isPartial =
     "flagged" in found
-      ? REPUTATION_FLAGS.some((flag) => missing.includes(flag))
+      ? found.examined < 1 || REPUTATION_FLAGS.some((flag) => missing.includes(flag))
       : REPUTATION_FLAGS.some((flag) => isUnknown(found, flag, missing));
   return { kind: "clean", texts: [isPartial ? "no known flags" : "no flags"], isPartial };
 }
 
-/** Returns the verdict on an AS, which names the address family of each flag. */
+/** Returns the verdict on an AS, with the address family of each flag. */
 function systemVerdict(answer: SystemAnswer, missing: readonly string[]): Verdict {
   if (summariesOf(answer).length === 0) return { kind: "problem", texts: ["no networks known"] };
   const texts = FAMILIES.flatMap(([family, title]) => {
@@ -98,7 +98,9 @@ function systemVerdict(answer: SystemAnswer, missing: readonly string[]): Verdic
     return summary === undefined ? [] : faultsOf(summary).map((fault) => `${fault} of ${title}`);
   });
   if (texts.length > 0) return { kind: "flagged", texts };
-  const isPartial = REPUTATION_FLAGS.some((flag) => missing.includes(flag));
+  const isPartial =
+    summariesOf(answer).some(({ examined }) => examined < 1) ||
+    REPUTATION_FLAGS.some((flag) => missing.includes(flag));
   return { kind: "clean", texts: [isPartial ? "no known flags" : "no flags"], isPartial };
 }
 

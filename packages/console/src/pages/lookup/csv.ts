@@ -1,9 +1,7 @@
-// csv.ts: answers as a table for spreadsheets (RFC 4180).
+// csv.ts: writes answers as a table for spreadsheets (RFC 4180).
 //
 // A flag without data is an empty cell, not "false". If a spreadsheet would run a text as a formula, the text gets a
 // leading apostrophe.
-//
-// a leading apostrophe.
 
 import { REPUTATION_FLAGS } from "@inkling/contract";
 import type { Answer } from "../../answers.ts";

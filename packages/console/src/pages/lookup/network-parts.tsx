@@ -7,7 +7,7 @@ import type { NetworkSummary } from "../../answers.ts";
 import { Badge, Button, Card, Definitions, Notice } from "../../components/basics.tsx";
 import { Meter } from "../../components/chart.tsx";
 import { Table } from "../../components/table.tsx";
-import { countryName, flagName, formatCount, formatLabel, formatPercent } from "../../format.ts";
+import { countOf, countryName, flagName, formatCount, formatLabel, formatPercent } from "../../format.ts";
 import { useAction } from "../../hooks.ts";
 import { FeedLink, LookupLink } from "./links.tsx";
 
@@ -26,13 +26,14 @@ interface SharesProps {
 /** The share of addresses for which each flag is set. */
 export function FlagShares({ name, summary, missing, action }: SharesProps) {
   const { examined, flagged, flags, prefix_count: count } = summary;
-  const title =
-    flagged > 0 ? `${formatPercent(flagged)} of ${name} is flagged` : `Nothing in ${name} is flagged`;
+  const isPartial = examined < 1 || REPUTATION_FLAGS.some((flag) => missing.includes(flag));
+  const none = isPartial ? `No known flags in ${name}` : `Nothing in ${name} is flagged`;
+  const title = flagged > 0 ? `${formatPercent(flagged)} of ${name} is flagged` : none;
   return (
     <Card title={title}>
       {examined < 1 && (
         <Notice kind="warn">
-          {`The network has too many parts. Shown here is its first ${formatPercent(examined)}: ${formatCount(count)} parts.`}
+          {`${name} has too many parts. Inkling examined only the first ${formatPercent(examined)}: ${countOf(count, "part")}.`}
         </Notice>
       )}
       <ul class="flags">

@@ -1,4 +1,4 @@
-// overrides.tsx: the overrides that apply to a value that was looked up, and buttons that add one.
+// overrides.tsx: shows the overrides that apply to a value that was looked up, and buttons that add one.
 
 import { REPUTATION_FLAGS } from "@inkling/contract";
 import type { Evidence, Override } from "../../answers.ts";

@@ -2,6 +2,7 @@
 
 import type { RulesetCheck } from "../../answers.ts";
 import { Badge, Button } from "../../components/basics.tsx";
+import { countOf } from "../../format.ts";
 import type { Mistake } from "./editor.tsx";
 
 interface CheckResultProps {
@@ -10,8 +11,6 @@ interface CheckResultProps {
   /** Replaces what an example expects with what it gives. */
   readonly onExpect: (index: number) => void;
 }
-
-const countOf = (n: number, noun: string) => `${n} ${noun}${n === 1 ? "" : "s"}`;
 
 export function CheckResult({ of: { mistakes, examples, rules }, onMistake, onExpect }: CheckResultProps) {
   const passed = examples.filter((example) => example.passed).length;

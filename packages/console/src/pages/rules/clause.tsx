@@ -59,7 +59,7 @@ export function ClauseFields({ label, joint, clause, facts, onChange, onRemove }
   );
 }
 
-/** A clause that was read names a known fact. */
+/** Finds a clause's fact, which is always known, because the clause was read. */
 const factIn = (facts: readonly Fact[], expression: string) =>
   facts.find((fact) => fact.expression === expression)!;
 

@@ -1,5 +1,5 @@
-// completion.ts: what the rules' editor offers at the cursor: facts in conditions and examples, and the values of facts
-// and keys between quotation marks.
+// completion.ts: finds what the rules' editor offers at the cursor: facts in conditions and examples, and the values of
+// facts and keys between quotation marks.
 
 import type { Completion } from "@codemirror/autocomplete";
 import { ACTIONS } from "@inkling/contract";

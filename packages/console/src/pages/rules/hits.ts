@@ -1,4 +1,4 @@
-// hits.ts: how often each rule of the newest ruleset matched in the last 24 hours.
+// hits.ts: loads how often each rule of the newest ruleset matched in the last 24 hours.
 
 import { call } from "../../api.ts";
 import { formatCount } from "../../format.ts";

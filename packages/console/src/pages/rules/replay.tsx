@@ -7,7 +7,7 @@ import { Badge, Button, Card, Notice, RelativeTime } from "../../components/basi
 import { Field, Select } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { Table, TwoLines } from "../../components/table.tsx";
-import { formatCount, formatPercent } from "../../format.ts";
+import { countOf, formatCount, formatPercent } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
 import { ActionBadge } from "../assess/decision.tsx";
 import { OutcomeBadge } from "../decisions/decision.tsx";
@@ -69,7 +69,7 @@ function Changed({ report }: { report: Replayed }) {
   return (
     <>
       <p>
-        <strong>{`${formatCount(changed)} of ${formatCount(decisions)} decisions would change`}</strong>
+        <strong>{`${formatCount(changed)} of ${countOf(decisions, "decision")} would change`}</strong>
         {from && [" (since ", <RelativeTime key="from" iso={from} />, ")"]}.
       </p>
       {stopped && (
@@ -79,7 +79,7 @@ function Changed({ report }: { report: Replayed }) {
       )}
       {unknown_facts.map(({ fact, decisions: n }) => (
         <Notice key={fact} kind="warn">
-          The fact <code>{fact}</code> is unknown in {formatCount(n)} decisions, so the replay cannot tell how
+          The fact <code>{fact}</code> is unknown in {countOf(n, "decision")}, so the replay cannot tell how
           rules that read this fact would decide.
         </Notice>
       ))}
