@@ -59,7 +59,7 @@ const partOf = ({ results }: Recorded, name: string) => results.find(({ part }) 
 /** Returns the machine of a part, such as "2 cores (AMD EPYC)". */
 const machineOf = (recorded: Recorded, name: string) => partOf(recorded, name).machine.split(", ")[0]!;
 
-/** Names the commit that was measured, and each other commit with the parts that were measured at it. */
+/** Returns the commit that was measured, and each other commit with the parts that were measured at it. */
 function commits(recorded: Recorded, first: string, others: readonly string[]): string {
   const commitOf = (name: string) => partOf(recorded, name).commit;
   const later = new Set(others.map(commitOf).filter((commit) => commit !== commitOf(first)));

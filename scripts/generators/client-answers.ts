@@ -218,7 +218,7 @@ export function clientAnswers(): readonly GeneratedFile[] {
 
 // biome-ignore-all format: one field a line
 
-/** A closed list that later servers may extend. */
+/** The known values. Later servers may return other values. */
 export type Open<Known extends string> = Known | (string & {});
 `,
     ...[...ALIASES].map(
@@ -239,7 +239,7 @@ export type Open<Known extends string> = Known | (string & {});
     `/** The outcomes that a decision can be labelled with. */\nexport const OUTCOMES = [${quoted(OUTCOMES).join(", ")}] as const;\nexport type DecisionOutcome = (typeof OUTCOMES)[number];\n`,
     `/** Every field that an answer can have. */\nexport const FIELDS = [${quoted(names).join(", ")}] as const;\n`,
     `/** The data that may be missing from the answers of each lookup. */\nexport const DATA_OF = {\n${indented(LOOKUPS.map((lookup) => `${lookup}: [${quoted(DATA_OF[lookup]).join(", ")}],`))}\n} as const;\n`,
-    `/** The answer about an address that no list names. */\nexport const NO_FLAGS: Reputation = { ${REPUTATION_FLAGS.map((flag) => `${flag}: false`).join(", ")} };`,
+    `/** The answer about an address that no list contains. */\nexport const NO_FLAGS: Reputation = { ${REPUTATION_FLAGS.map((flag) => `${flag}: false`).join(", ")} };`,
   ].join("\n");
   return [{ path: "packages/client/src/generated.ts", content: `${content}\n` }];
 }

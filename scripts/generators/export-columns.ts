@@ -6,7 +6,7 @@ import { type Answer, FIELDS, TABLES, type Table } from "../../packages/bulk/src
 import { sandboxAddress, sandboxEmail } from "../../packages/server/src/lookup/sandbox.ts";
 import { type GeneratedSection, markdownTable } from "./generated.ts";
 
-/** The columns of each table that say what a row is about. */
+/** The columns of each table that show what a row is about. */
 const KEYS: Readonly<Record<Table, readonly [name: string, example: string]>> = {
   geolocate: ["network", "192.0.2.0/24"],
   reputation: ["network", "192.0.2.0/24"],

@@ -1,4 +1,4 @@
-// answers.ts: a lookup's answer, with the parts that the request included. generated.ts defines the fields.
+// answers.ts: defines a lookup's answer, with the parts that the request included. generated.ts defines the fields.
 
 import {
   type Answers,

@@ -809,7 +809,10 @@ describe("options", () => {
   test("what is no option of a lookup is a TypeError: JavaScript would get answers without it", async () => {
     const { server, client } = await pair([json(CLEAN)], { onUnavailable: "allow" });
     const refused: [options: object, pattern: RegExp][] = [
-      [{ include: "network" }, /include is not an option: set evidence, network or subject to true/],
+      [
+        { include: "network" },
+        /include is not an option: use \{ evidence: true \}, \{ network: true \} or \{ subject: true \}/,
+      ],
       [{ include: ["evidence"] }, /include is not an option/],
       [{ netwrok: true }, /netwrok is not an option of a lookup. The options are evidence, network/],
       [{ evidence: "yes" }, /evidence must be true or false/],

@@ -5,7 +5,7 @@
 
 // biome-ignore-all format: one field a line
 
-/** A closed list that later servers may extend. */
+/** The known values. Later servers may return other values. */
 export type Open<Known extends string> = Known | (string & {});
 
 /** What a feed claims about the address, network or domain. */
@@ -275,5 +275,5 @@ export const DATA_OF = {
   email: ["disposable"],
 } as const;
 
-/** The answer about an address that no list names. */
+/** The answer about an address that no list contains. */
 export const NO_FLAGS: Reputation = { is_abuser: false, is_proxy: false, is_tor_exit: false };

@@ -1,4 +1,4 @@
-// options.ts: the options of a client, checked when the client is created.
+// options.ts: defines the options of a client, and checks them when the client is created.
 
 import type { Extras } from "./answers.ts";
 import type { DataName } from "./data-state.ts";
@@ -143,7 +143,7 @@ export function checkExtras(extras: Extras): void {
       throw wrong(
         name,
         name === "include"
-          ? "is not an option: set evidence, network or subject to true, as in { network: true }"
+          ? "is not an option: use { evidence: true }, { network: true } or { subject: true }"
           : `is not an option of a lookup. The options are ${[...INCLUDED, "checks", ...OTHERS].join(", ")}`,
       );
   }

@@ -27,7 +27,7 @@ export class Decisions {
     try {
       this.ruleset = parseRuleset(text, number);
     } catch (error) {
-      throw wrong("ruleset", `is none: ${messageOf(error)}`);
+      throw wrong("ruleset", `is not a valid ruleset: ${messageOf(error)}`);
     }
   }
 

@@ -41,7 +41,7 @@ export const ADMIN_TOKENS = {
     list_admin_tokens: operation({
       route: "GET admin-tokens",
       summary: "List named admin tokens, oldest first, without the tokens themselves",
-      docs: "named [admin tokens](#named-tokens), oldest first, with scope, expiry and `last_used_at`, the last UTC day with a request, or null",
+      docs: "named [admin tokens](#named-tokens), oldest first, with role, expiry and `last_used_at`, the last UTC day with a request, or null",
       input: {},
       output: z.strictObject({ admin_tokens: z.array(adminToken) }),
       command: { words: "admin-tokens list", examples: ["inkling admin-tokens list"] },

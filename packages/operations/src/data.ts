@@ -224,7 +224,7 @@ they do not belong to a release. To list the networks or domains, export both re
         supplies: ["current"],
         notes: `RELEASE is the id or name of a stored release, from \`data status\`; by default the release before the one in use. A running
 server verifies the release, which takes a few seconds, and then switches to it. Newer builds are kept but not used until
-you run \`inkling data unpin\`. To pin the release in use, name it.`,
+you run \`inkling data unpin\`. To pin the release in use, give its id or name.`,
         examples: [
           "inkling data rollback",
           "inkling data rollback 0123456789ab",

@@ -64,7 +64,7 @@ const decision = z
 const explained = decision
   .extend({
     facts_read: z.array(text).meta({
-      description: "Names of the facts that the rules that matched, and the reasons, read",
+      description: "Names of the facts that the matching rules and the reasons read",
     }),
   })
   .meta({ id: "ExplainedDecision" });
@@ -207,7 +207,7 @@ export const DECISIONS = {
     import_outcomes: operation({
       route: "POST decisions/outcomes",
       summary: "Report outcomes by `ref`, such as a list of chargebacks, and say what became of each line",
-      docs: `labels decisions by [lines of a file](decisions.md#outcomes-from-a-file), at most ${MAX_LINES}: \`ref,outcome,at\` or a JSON object. \`problems\` lists the lines that labelled nothing, or not everything. Optional \`replace\``,
+      docs: `labels decisions from [lines of a file](decisions.md#outcomes-from-a-file), at most ${MAX_LINES}: \`ref,outcome,at\` or a JSON object. \`problems\` lists the lines that labelled nothing, or not everything. Optional \`replace\``,
       role: "analyst",
       audits: ["decisions-labelled"],
       maxBodyBytes: MAX_OUTCOMES_BYTES,
@@ -357,7 +357,7 @@ function hashesOf(settings: OperationContext["settings"], trace: Trace, value: s
 
 type DecisionJson = ReturnType<typeof decisionJson>;
 
-/** Adds the facts that the rules that matched, and the reasons, read. */
+/** Adds the facts that the matching rules and the reasons read. */
 async function explain(context: OperationContext, decisions: readonly DecisionJson[]) {
   const rulesets = new Map<number, Ruleset>();
   for (const { ruleset } of decisions)
@@ -365,7 +365,7 @@ async function explain(context: OperationContext, decisions: readonly DecisionJs
   return decisions.map((one) => ({ ...one, facts_read: factsRead(one, rulesets.get(one.ruleset)!) }));
 }
 
-/** A ruleset that is gone, or that this version rejects, leaves the reasons, which are the same in every ruleset. */
+/** Without the ruleset, or if this version rejects it, only the reasons count. They are the same in every ruleset. */
 async function readRuleset({ store, checkSparingly }: OperationContext, number: number): Promise<Ruleset> {
   const published = await store.rulesets.find(number);
   if (published === undefined) return DEFAULT_RULESET;

@@ -195,7 +195,7 @@ export const KEYS = {
             none: { word: "off" },
           },
         },
-        notes: `Settings that you do not name do not change.
+        notes: `Settings whose flags you leave out do not change.
 
 To investigate a leak, trace the key. Once a minute, each worker logs a "key-traced" line for each network: the /24 of an
 IPv4 address or the /48 of an IPv6 address, never the address itself. Tracing ends automatically.`,

@@ -1,7 +1,7 @@
 // operation.ts: defines a row for something that an operator can do or read.
 //
 // The admin API's route and OpenAPI, the command with its flags and help, the console's typed requests and the tables
-// of the docs derive from the row. A face adds only its own: a command a text, a page a layout.
+// of the docs derive from the row. A face adds only what is its own: a command may have a text, and a page its layout.
 
 import type { ADMIN_TAGS, AdminProblemCode, AdminRole, AuditAction } from "@inkling/contract";
 import { MAX_PAGE } from "@inkling/store/tables";
@@ -17,7 +17,7 @@ export interface Flag {
   readonly name?: string;
   /** Replaces the description. */
   readonly help?: string;
-  /** The value if the flag is missing, when only the command has a default. */
+  /** The value for a missing flag, if only the command has a default. */
   readonly default?: string;
   /** The value that the flag sets. Such a flag takes none itself. */
   readonly value?: string;
@@ -35,7 +35,7 @@ export interface CommandRow {
   readonly flags?: Readonly<Record<string, Flag>>;
   /** Fields that the command itself supplies (`prepare`). */
   readonly supplies?: readonly string[];
-  /** True if `--author` may name the author for the audit trail. */
+  /** True if the command has the flag `--author`, for the audit trail. */
   readonly hasAuthor?: boolean;
   /** Text of the help before the examples. */
   readonly notes?: string;
@@ -187,7 +187,7 @@ export function fieldSchema(schema: z.ZodType): FieldSchema {
 const NUMBER = /^[0-9]+(\.[0-9]+)?$/;
 const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, false: false };
 
-/** Converts the text of a query parameter or flag to the type of its field. Leaves it if the schema must refuse it. */
+/** Converts the text of a query parameter or flag to its field's type. Returns a text that does not fit unchanged. */
 export function fromText(schema: z.ZodType, given: string): unknown {
   const { type } = fieldSchema(schema);
   if (type === "array") return given.split(",").filter(Boolean);

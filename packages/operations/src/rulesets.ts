@@ -227,7 +227,7 @@ If the ruleset has a mistake, or one of its examples fails, nothing is published
     replay_ruleset: operation({
       route: "POST rulesets/replay",
       summary: "How a ruleset would have changed the newest stored decisions; changes nothing",
-      docs: "[replays](rulesets.md#replay) the draft in `text` over stored decisions since `since` (default 30 days). The replay stops after the newest 100,000 decisions or after 10 seconds; `stopped` says which limit. `summary` describes the effect in one sentence",
+      docs: "[replays](rulesets.md#replay) the draft in `text` over stored decisions since `since` (default 30 days). The replay stops after the newest 100,000 decisions or after 10 seconds; `stopped` shows which limit applied. `summary` describes the effect in one sentence",
       role: "read",
       problems: ["RULESET_INVALID"],
       maxBodyBytes,

@@ -82,7 +82,7 @@ export const WEBHOOKS = {
       command: {
         words: "webhooks list",
         notes:
-          'A webhook is "failing" if the last attempt to deliver failed. FAILED counts the newest 100 deliveries at most.',
+          'A webhook is "failing" if the last attempt to deliver failed. FAILED counts at most the newest 100 deliveries.',
         examples: ["inkling webhooks list"],
       },
       run: async (context) => {

@@ -92,7 +92,7 @@ HINTS: Dict[str, str] = {
     "DATA_INCOMPLETE": "`require` lists this data: run `inkling data update` on the server. Run `inkling data status` to see the missing feeds; `inkling feeds disable ID` turns one off",
     "ADDRESS_UNKNOWN": "this runtime does not provide the visitor's address, or a proxy sent a value that is not an address: set `address`",
 }
-# What the answer of each lookup can be incomplete in.
+# The data that may be missing from the answers of each lookup.
 DATA_OF: Dict[str, Tuple[str, ...]] = {
     "geolocate": ("geolocation",),
     "reputation": ("is_abuser", "is_proxy", "is_tor_exit",),
@@ -100,9 +100,9 @@ DATA_OF: Dict[str, Tuple[str, ...]] = {
 }
 ACTIONS: Tuple[str, ...] = ("allow", "challenge", "deny")
 OUTCOMES: Tuple[str, ...] = ("legitimate", "fraud")
-# What a visitor is described by.
+# The fields that describe a visitor.
 VISITOR_FIELDS: Tuple[str, ...] = ("event", "ip", "email", "user_agent", "account", "ref", "expected_country", "previous", "facts")
-# Of any answer.
+# Every field that an answer can have.
 FIELDS = frozenset(("action", "checks", "city", "continent", "country", "data", "data_version", "degraded", "did_you_mean", "disposable", "email", "evidence", "evidence_truncated", "facts", "history", "id", "ip", "is_abuser", "is_proxy", "is_tor_exit", "json", "location", "network", "postal", "prefix", "providers", "reasons", "registered_country", "review", "rule", "ruleset", "score", "shadow", "subdivisions", "valid"))
 
 

@@ -59,7 +59,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Visit:
-    """What a framework says about a request. `body` has the values of each name, or None if it cannot be read."""
+    """What a framework provides about a request. `body` has the values of each name, or None if it cannot be read."""
 
     peer: Optional[str]
     header: Callable[[str], Optional[str]] = field(repr=False)

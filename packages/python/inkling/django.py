@@ -16,7 +16,7 @@ class protect(Gate):
     """`@protect(inkling, trust_proxy=1)` above a view, which may be a coroutine function.
 
     Denied visitors get 403, and visitors with a mistyped email address 422. Hooks get the request, and return a response.
-    A class has views too: `@method_decorator(protect(inkling, trust_proxy=1), name="post")`.
+    For a class-based view: `@method_decorator(protect(inkling, trust_proxy=1), name="post")`.
     """
 
     def __call__(self, view: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,8 +13,8 @@ from ._protect import NOT_ACCEPTED, Gate, Refusal, Visit, kind_of, single
 class protect(Gate):
     """`@app.post("/sign-up")`, then `@protect(inkling, trust_proxy=1)`, above the view.
 
-    Denied visitors get 403, and visitors with a mistyped email address 422. Hooks get no request, because
-    `flask.request` is there for them; `more` and `address` get it.
+    Denied visitors get 403, and visitors with a mistyped email address 422. Hooks do not get the request, because they
+    can use `flask.request`. `more` and `address` do get it.
     """
 
     def __call__(self, view: Callable[..., Any]) -> Callable[..., Any]:

@@ -396,7 +396,7 @@ describe.each(RUNTIMES)("on %s", (_, runtime) => {
       ],
     });
     const [wrong, number] = (await fails.end()) as unknown as { message: string }[];
-    expect(wrong?.message).toMatch(/^@inkling\/local: ruleset is none: line 1/);
+    expect(wrong?.message).toMatch(/^@inkling\/local: ruleset is not a valid ruleset: line 1/);
     expect(number?.message).toMatch(/must be the text of a ruleset/);
   });
 

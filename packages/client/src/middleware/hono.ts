@@ -48,7 +48,7 @@ export interface HonoLikeForm extends Omit<HonoLikeContext, "set"> {
 /**
  * `app.post("/sign-up", protect(inkling, { trustProxy: 1 }), handler)`. Denied visitors get a 403 response, and
  * visitors with a mistyped email address a 422 response. For all others, the handler gets `c.var.decision`. The body
- * is JSON or a form. Whatever reads it behind this line gets what was assessed.
+ * is JSON or a form. Everything that reads the body afterwards gets what was assessed.
  * @throws TypeError if an option is invalid
  */
 export function protect<C extends HonoLikeForm>(
@@ -71,7 +71,7 @@ export function protect<C extends HonoLikeForm>(
 
 /**
  * Returns what Hono derives every other reading from, beginning with the first field. In JSON, "&" is escaped, so that
- * nobody finds a form in it. A form has no text.
+ * no reader finds a form in it. A form has no text.
  */
 function cacheOf({ form, value }: { readonly form?: Form; readonly value: unknown }): object {
   if (form !== undefined)

@@ -13,7 +13,7 @@ export interface BodyOptions {
   readonly maxBodyBytes?: number | undefined;
 }
 
-/** The parts of FormData that are read. Each runtime and framework has another type for it. */
+/** The parts of FormData that are read. Each runtime and framework has its own type for it. */
 export interface Form {
   keys(): Iterable<string>;
   getAll(name: string): readonly unknown[];
@@ -64,7 +64,7 @@ async function readBody(request: Request, limit: number, earlier: WithBody): Pro
   }
 }
 
-/** Reads no more than it must to know that a body of unknown length is too large. */
+/** Reads a body of unknown length, but stops when it turns out to be too large. */
 async function bytesOf({ body }: Request, limit: number): Promise<Blob | "too large"> {
   const parts: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
