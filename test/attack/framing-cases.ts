@@ -231,8 +231,9 @@ const ROWS: readonly Row[] = [
   ["a host with a slash", `${GET.replace("Host: t", "Host: a/b")}\r\n${HIDDEN}`, REFUSED, "closed"],
   ["a host with a user", `${GET.replace("Host: t", "Host: u@t")}\r\n${HIDDEN}`, REFUSED, "closed"],
   ["half an IPv6 host", `${GET.replace("Host: t", "Host: [::")}\r\n${HIDDEN}`, REFUSED, "closed"],
-  // Bun takes trailers for the next request and refuses it: docs/errors.md#limits.
-  ["trailers", `${POST}${CHUNKED}\r\n${chunk(JSON_BODY)}0\r\nX-A: b\r\n\r\n`, [400], "closed"],
+  // Bun refuses trailers, and reads nothing after them: docs/errors.md#limits.
+  ["trailers", `${POST}${CHUNKED}\r\n${chunk(JSON_BODY)}0\r\nX-A: b\r\n\r\n${HIDDEN}`, [400], "closed"],
+  ["trailers like a request", `${POST}${CHUNKED}\r\n${chunk(JSON_BODY)}0\r\n${HIDDEN}`, [400], "closed"],
 ];
 
 export const FRAMING: readonly FramingCase[] = ROWS.map(([name, text, statuses, then]) => ({
