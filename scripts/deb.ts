@@ -1,7 +1,7 @@
 // deb.ts: `npm run build:deb` builds packages for Debian and Ubuntu: inkling, and inkling-seeds with the data for the
 // first build. The fixed files of both packages are in deploy/debian, and the systemd units are in deploy/systemd.
 //
-// DEBFULLNAME and DEBEMAIL name the maintainer, and SOURCE_DATE_EPOCH sets the time of all files.
+// DEBFULLNAME and DEBEMAIL set the maintainer, and SOURCE_DATE_EPOCH sets the time of all files.
 
 import {
   chmodSync,
@@ -81,7 +81,7 @@ function stageProgram(files: PackageFiles, packaging: Packaging): void {
   files.copy(join(FIXED, "inkling"), "usr/bin/inkling", 0o755);
   for (const unit of UNITS) files.copy(join(ROOT, "deploy/systemd", unit), `usr/lib/systemd/system/${unit}`);
   files.copy(join(FIXED, "sysusers.conf"), "usr/lib/sysusers.d/inkling.conf");
-  // No conffile: otherwise, an upgrade that changes a comment would ask every operator who has edited the file.
+  // This is not a conffile. Otherwise, an upgrade that changes a comment would ask every operator who has edited the file.
   files.copy(join(ROOT, "deploy/systemd/inkling.toml"), "usr/share/inkling/inkling.toml");
   files.copy(join(ROOT, "deploy/prometheus/inkling.rules.yml"), "usr/share/inkling/inkling.rules.yml");
   files.copy(join(ROOT, "deploy/grafana/inkling.json"), "usr/share/inkling/grafana-dashboard.json");
@@ -100,10 +100,10 @@ function stageProgram(files: PackageFiles, packaging: Packaging): void {
     Depends: `libc6 (>= ${libcOf(join(program, "inkling"))}), systemd (>= 252) | systemd-standalone-sysusers`,
     Recommends: "inkling-seeds",
     Description: `IP geolocation, IP reputation and disposable-email detection API
- Inkling answers over HTTP where an IP address is, whether it is known for
- abuse, a proxy, Tor or a data centre, and whether an email address is valid
- and of a disposable service. It answers from data that it fetches from
- publishers: the addresses in requests do not leave the machine.`,
+ Inkling answers over HTTP where an IP address is, whether it is a known
+ abuser, a proxy or a Tor exit, and whether an email address is valid and
+ whether it is disposable. It answers from data that it fetches from
+ publishers, so the addresses in requests do not leave the machine.`,
   });
   chmodSync(join(files.root, "etc/inkling/credentials"), 0o750);
 }
@@ -118,9 +118,9 @@ function stageSeeds(files: PackageFiles, packaging: Packaging): void {
     Architecture: "all",
     Enhances: "inkling",
     Description: `data for the first build of Inkling
- With these copies of geolocation, registry and disposable-email data the
- first release of Inkling is built in seconds, without the Internet as well.
- Without them it is built of what the publishers send.`,
+ With these copies of geolocation, registry and disposable-email data,
+ Inkling builds its first release in seconds, even without the internet.
+ Without them, it downloads the data from the publishers.`,
   });
   // The link is created after the checksums, because listing the files follows links.
   symlinkSync("../../share/inkling/seeds", join(files.root, "usr/lib/inkling/seeds"));
@@ -186,7 +186,7 @@ function putControl(
 
 /** Returns the output of a command, with the command's name in the package. */
 function printed(...args: string[]): string {
-  const { npm_command: _, ...env } = process.env; // otherwise, the output names npx if npx runs this script
+  const { npm_command: _, ...env } = process.env; // otherwise, the output mentions npx if npx runs this script
   const { success, stdout, stderr } = Bun.spawnSync([...COMMAND, ...args], { env });
   if (!success) throw new Error(`inkling ${args.join(" ")}: ${stderr}`);
   return stdout.toString();
@@ -200,7 +200,7 @@ function libcOf(path: string): string {
       .toString("latin1")
       .matchAll(/\0GLIBC_2\.(\d+)/g),
   ];
-  if (versions.length === 0) throw new Error(`${path} names no version of the C library`);
+  if (versions.length === 0) throw new Error(`${path} requires no version of the C library`);
   return `2.${Math.max(...versions.map(([, minor]) => Number(minor)))}`;
 }
 

@@ -127,7 +127,7 @@ async function runFiles(files, options, results) {
     options.minutes ?? (full ? FULL_RUN_MINUTES : RUN_MINUTES) + Number(fuzz ?? 0) * files.length;
   const junit = join(temp, "junit.xml");
   const args = ["test", `--parallel=${jobs}`, `--timeout=${TEST_MINUTES * MINUTE_MS}`];
-  // Concurrent tests wait for each other's servers: more than four immediately only make each of them late.
+  // Concurrent tests wait for each other's servers. With more than four at the same time, each would only be later.
   args.push("--max-concurrency=4");
   args.push("--reporter=junit", `--reporter-outfile=${junit}`, ...(quiet ? ["--only-failures"] : []));
   if (timings || existsSync(join(root, TIMINGS))) args.push(`--timings=${TIMINGS}`);
@@ -291,7 +291,7 @@ function report({ passed, failures, skipped }) {
     lines.push(...told.slice(0, each - 1).map((line) => `    ${line}`));
   }
   if (failures.length > REPORT_LINES) lines.push(`and ${failures.length - REPORT_LINES} more: see above`);
-  if (failures.some(({ file }) => file)) lines.push("run a file alone: npm test -- PATH");
+  if (failures.some(({ file }) => file)) lines.push("to run only one file: npm test -- PATH");
   lines.push(
     `${passed} passed, ${failures.length} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ""}`,
   );

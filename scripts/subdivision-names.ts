@@ -34,7 +34,7 @@ const REFUSED = new Set([
 ]);
 
 const path = process.argv[2];
-if (path === undefined) throw new Error("name the path of CLDR's common/subdivisions/en.xml");
+if (path === undefined) throw new Error("give the path of CLDR's common/subdivisions/en.xml");
 
 const english = new Map<string, string>();
 const row = /<subdivision type="([a-z]{2})([a-z0-9]+)"[^>]*>([^<]*)</g;
