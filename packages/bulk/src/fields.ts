@@ -103,8 +103,9 @@ export function namesMatching(pattern: string, names: readonly string[]): readon
 }
 
 /**
- * Returns a hint with the nearest name, a name that has the word as a part ("proxy" is part of "is_proxy"), or the
- * first name of the nearest part of the answer ("contry" matches the part "country"). Empty if nothing is near.
+ * Returns a hint with the name that was probably meant. It is a name that has the word as a part ("proxy" is part of
+ * "is_proxy"), or else the nearest name, or else the first name of the nearest part of the answer ("contry" matches the
+ * part "country"). Empty if nothing is near.
  */
 export function didYouMean(word: string, names: readonly string[]): string {
   const partOf = (name: string) => name.split("_")[0]!;

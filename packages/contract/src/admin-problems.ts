@@ -69,7 +69,10 @@ export const ADMIN_PROBLEMS = {
     detail:
       "A request with a cookie also needs the `Inkling-Console` header with the session's secret, and must come from a page of this listener.",
   },
-  PATH_NOT_FOUND: { ...PROBLEMS.PATH_NOT_FOUND, detail: "The admin API has no such path." },
+  PATH_NOT_FOUND: {
+    ...PROBLEMS.PATH_NOT_FOUND,
+    detail: "The admin API has no such path. `/admin/v1/openapi.json` describes every path.",
+  },
   OVERRIDE_NOT_FOUND: {
     status: 404,
     title: "No such override",

@@ -7,8 +7,8 @@ import { StoreError } from "./error.ts";
 import type { Revocation, RevokedFile } from "./keys/revoked-file.ts";
 
 /**
- * The rows of revoked admin tokens are deleted, so only the audit trail has them. Reading it for the authors of 80,000
- * revoked keys takes three times as long as reading the keys, so it is not read for known ones.
+ * The rows of revoked admin tokens are deleted, so only the audit trail has them. Reading the trail for the authors of
+ * 80,000 revoked keys takes three times as long as reading the keys. So it is not read for keys that the list has.
  */
 export async function readRevocations(
   tx: TransactionSQL,

@@ -81,7 +81,8 @@ const MAX_OF_SMALL_KM = 50;
 
 /**
  * Small systems of these kinds often have their owner's city. At places with at least a million addresses, GeoLite2 has
- * the city of 76 to 79% of hosting, and 41 to 55% of unknown kinds (85% in geofeeds), but 27 to 53% of all others.
+ * the same city for 76 to 79% of hosting and for 41 to 55% of unknown kinds (85% in geofeeds). For all other kinds, the
+ * share is 27 to 53%.
  */
 const OWNERS_CITY: ReadonlySet<string> = new Set(["hosting", "unknown"]);
 const CROWDED: ReadonlySet<Density> = new Set<Density>(["1000000", "10000000"]);

@@ -9,9 +9,9 @@
 export const SEGMENT_MAGIC = "INKLING\0";
 export const SEGMENT_VERSION = 8;
 /**
- * Version 4 has no `answerTemplates`, version 5 hashes domains without keys, version 6 has one table of domains, and in
- * version 7, names that only have evidence also have a word for an answer. The engine still reads these versions, so a
- * server has data right after an upgrade, and can roll back to a release from before the upgrade.
+ * The engine still reads the versions from 4 on, so a server has data right after an upgrade, and can roll back to a
+ * release from before the upgrade. Version 4 has no `answerTemplates`, version 5 hashes domains without keys, and
+ * version 6 has one table of domains. In version 7, names that only have evidence also have a word for an answer.
  */
 const OLDEST_VERSION = 4;
 /** The first version that hashes domains with keys. */
