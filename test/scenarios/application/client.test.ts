@@ -23,10 +23,10 @@ const SIGN_UP = readFileSync(join(ROOT, "docs/sign-up-protection.md"), "utf8");
 const blocks = [...`${README}\n${MIDDLEWARE}`.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text]) =>
   text!.replace(/ from "(\.\/[\w-]+)";$/gm, ' from "$1.js";'),
 );
-/** Recipes in JavaScript that sign-up-protection.md says to compile in TypeScript too. Koa has no types here. */
-const recipes = ["express", "fastify", "hono"].map((framework) => {
+/** Recipes of sign-up-protection.md, which compile in TypeScript too. Koa has no types here. */
+const recipes = ["express", "fastify", "hono", "next"].map((framework) => {
   const isIt = (text: string) => text.includes(`"@inkling/client/${framework}"`);
-  return [...SIGN_UP.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, text]) => text!).find(isIt)!;
+  return [...SIGN_UP.matchAll(/^```[jt]s\n([\s\S]*?)^```$/gm)].map(([, text]) => text!).find(isIt)!;
 });
 /** Returns the name that a block's first line gives its file, if any. */
 const fileOf = (text: string) => /^\/\/ (\S+)\.ts\n/.exec(text)?.[1];
