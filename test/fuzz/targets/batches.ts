@@ -65,7 +65,7 @@ export default async function batches(): Promise<Target> {
       const sent = Buffer.from(plain)
         .toString("latin1")
         .split("\n")
-        .filter((line) => line.trim() !== "").length;
+        .filter((line) => /[^ \t\r]/.test(line)).length; // not trim(), which also removes the byte 0xA0
       // Every line that is not blank gets exactly one answer, even a line that exceeds the maximum length.
       if (answers.length !== sent) throw new Error(`${answers.length} answers to ${sent} lines`);
       return "NDJSON";
