@@ -15,7 +15,7 @@ export interface Plot {
   readonly usermeta: { readonly part: string };
 }
 
-/** All plots. Each names the part whose section shows it. */
+/** All plots. Each contains the name of the part whose section shows it. */
 export const PLOTS: readonly Plot[] = readdirSync(join(BENCH, "specs"))
   .toSorted()
   .map((file) => ({

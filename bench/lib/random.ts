@@ -1,4 +1,4 @@
-// random.ts: random addresses and orders that are the same in every run.
+// random.ts: creates random addresses and orders that are the same in every run.
 
 import { formatIp, IpAddress, specialUse, unwrapIpv4 } from "@inkling/engine";
 import { randomWords } from "../../test/harness/random.ts";

@@ -1,7 +1,7 @@
 // shared-folders.ts: returns the paths of the offline mirror and the conformance vectors.
 //
 // Both are large and belong to other publishers, so they are not part of the repository. INKLING_MIRROR and
-// INKLING_VECTORS name them; by default, they are in a folder beside the repository.
+// INKLING_VECTORS contain their paths; by default, they are in a folder beside the repository.
 
 import { join, resolve } from "node:path";
 

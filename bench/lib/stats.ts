@@ -1,4 +1,4 @@
-// stats.ts: summaries of a measurement's rounds.
+// stats.ts: summarizes a measurement's rounds.
 
 /**
  * Returns the value below which this share of the values lies, interpolated between neighbouring values.

@@ -21,7 +21,7 @@ import { sum } from "../lib/stats.ts";
 
 const KEYS = 100_000;
 const WORKERS = 2;
-/** Milliseconds after the start, in which the memory of the start is returned. */
+/** Milliseconds to wait after the start, until the runtime has returned memory that only the start needed. */
 const SETTLE_MS = 30_000;
 /** New connections to a host in each check. They reach both workers. */
 const CONNECTIONS = 8;

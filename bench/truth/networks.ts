@@ -11,7 +11,7 @@ interface Sample {
   readonly file: string;
   readonly seen: TruthRow["seen"];
   readonly target?: string;
-  /** What an answer about the network must say. Undefined if only flags are counted. */
+  /** What an answer about the network must contain. Undefined if only flags are counted. */
   readonly want?: readonly [what: string, is: (network: Network) => boolean];
 }
 

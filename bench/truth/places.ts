@@ -296,7 +296,7 @@ export function scoreCells(answers: readonly Scored[]): string[] {
 /** The largest radius, in kilometres, of the cities that count in a column of the table by radius. */
 const RADII = [10, 20, 50, 100, 200, Number.POSITIVE_INFINITY];
 
-/** Shows what remains, and how right it is, if a city only counts if its radius is at most so large. */
+/** For each radius, counts only cities with at most this radius: how many networks have one, and how many are right. */
 export const radiusCells = (answers: readonly Scored[]): string[] =>
   RADII.map((most) => {
     const named = answers.filter(({ isNamed, radius }) => isNamed && radius !== undefined && radius <= most);

@@ -52,7 +52,7 @@ export async function writeTruth(commit: string): Promise<string> {
     `## VPN servers\n\n${table(measureVpns())}`,
     `## Disposable domains\n\n${table(disposable.more)}`,
     listTable(),
-    `## Samples\n\nThose that no feed is. The others are the feeds of the same name, in a mirror.\n\n${sampleTable()}`,
+    `## Samples\n\nThese samples are not feeds. Each other sample is the feed of the same name, from a mirror.\n\n${sampleTable()}`,
   ];
   const file = join(BENCH, "TRUTH.md");
   writeFileSync(file, parts.join("\n"));
