@@ -251,7 +251,7 @@ describe("npm start and npm test", () => {
     expect(npm(["exec", "--", "inkling", "--version"]).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  test("hints name the command as it was started", () => {
+  test("hints show the command as it was started", () => {
     const args = ["config", "--port", "0"];
     const hint = (start: string) => `hint: run \`${start} config --example\` to see`;
     expect(npm(["exec", "--", "inkling", ...args]).stderr).toContain(hint("npx @inkling/cli"));
@@ -348,7 +348,7 @@ test.each(["cli", "local"])("npm pack of %s installs the packages for developmen
   expect(ran.stderr).toMatch(/^Installing packages \(dev is not installed\)/);
 });
 
-test("npm pack of client fetches TypeScript alone, in the version of the lock file", () => {
+test("npm pack of client fetches only TypeScript, in the version of the lock file", () => {
   const manifest = "packages/client/package.json";
   const { root, env } = withoutDevPackages(["scripts/compile-client.mjs", "package.json", manifest]);
   const { prepack } = JSON.parse(readFileSync(join(root, manifest), "utf8")).scripts;

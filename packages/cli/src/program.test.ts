@@ -311,7 +311,7 @@ describe("output for programs", () => {
     expect(code).toBe(0);
   });
 
-  test("keys: the key alone on standard output; made, listed, rotated, revoked", async () => {
+  test("keys: only the key on standard output; created, listed, rotated, revoked", async () => {
     const data = ["--data-dir", "keys-data"];
     const made = await inkling(["keys", "create", "--name", "shop", "--scopes", "email,geolocate", ...data]);
     expect(made.out).toMatch(/^ink_live_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}\n$/);
@@ -352,7 +352,7 @@ describe("output for programs", () => {
     expect(table.out.split("\n")[0]).toMatch(/^ID +KEY +NAME +STATE/);
   });
 
-  test("keys update: what is named changes, the rest stays; words remove a setting; a revoked key is refused", async () => {
+  test("keys update: only given fields change; words remove a setting; a revoked key is refused", async () => {
     const data = ["--data-dir", "keys-to-update"];
     const limits = [
       "--networks",
@@ -428,7 +428,7 @@ describe("output for programs", () => {
     expect(token).toMatch(/^ink_live_/);
   });
 
-  test("doctor --json finds what an empty folder lacks, and that this is no problem", async () => {
+  test("doctor --json finds what an empty folder lacks, and that this is not a problem", async () => {
     mkdirSync(join(temp, "an-empty-folder"), { recursive: true });
     const { out, code } = await inkling([
       "doctor",
@@ -452,7 +452,7 @@ describe("output for programs", () => {
     for (const { state, fix } of checks) expect(fix === undefined).toBe(state === "ok");
   });
 
-  test("doctor: a data folder that was named and does not exist is a problem", async () => {
+  test("doctor: a configured data folder that does not exist is a problem", async () => {
     const { out, code } = await inkling(["doctor", "--data-dir", "none", ...freePorts()]);
     expect(out).toMatch(/^problem {2}data folder: .*none does not exist\n {9}-> check --data-dir/m);
     expect(code).toBe(1);
@@ -619,7 +619,7 @@ describe("output for programs", () => {
     expect((await release(dataDir)).fix).not.toBe(fix);
   });
 
-  test("doctor: partial answers are no errors", async () => {
+  test("doctor: partial answers are not errors", async () => {
     const dataDir = temporaryFolder();
     smallRelease(dataDir, 1);
     const { id: _, ...whole } = requireCurrent(dataDir).manifest;
@@ -764,7 +764,7 @@ describe("as a process", () => {
     expect(out + err).not.toContain("\x1b");
   });
 
-  test("a reader that goes away ends it quietly", async () => {
+  test("a reader that closes the pipe ends it quietly", async () => {
     const command = `node ${BIN} config --example | head -c 1; echo " \${PIPESTATUS[0]}"`;
     expect(await spawned(["bash", "-c", command])).toEqual({ out: "# 0\n", err: "", code: 0 });
   });

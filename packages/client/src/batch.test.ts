@@ -212,7 +212,7 @@ describe("a batch", () => {
 });
 
 describe("back-pressure", () => {
-  test("reads no more of its source than is under way", async () => {
+  test("reads no more of its source than is in progress", async () => {
     const { client } = await pair(good);
     let read = 0;
     function* endless() {
@@ -229,7 +229,7 @@ describe("back-pressure", () => {
     assert.ok(most >= 10);
   });
 
-  test("has at most so many requests under way", async () => {
+  test("has at most this many requests in progress", async () => {
     let underWay = 0;
     let most = 0;
     const { client } = await pair(async (response, request) => {
@@ -444,7 +444,7 @@ describe("a batch that meets trouble", () => {
       assert.ok(error instanceof TypeError, String(error));
     });
   }
-  test("sizes out of bounds are refused at once", async () => {
+  test("sizes out of bounds are refused immediately", async () => {
     const { client } = await pair(good);
     assert.throws(() => client.batch("reputation", [], { size: 1_001 }), /size must be/);
     assert.throws(() => client.batch("reputation", [], { concurrency: 0 }), /concurrency must be/);

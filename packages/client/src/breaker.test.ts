@@ -77,7 +77,7 @@ describe("the circuit breaker", () => {
     });
   }
 
-  test("one lookup is the probe, while the others go on failing at once; its response ends the pause", async () => {
+  test("one lookup is the probe, while the others keep failing immediately; its response ends the pause", async () => {
     const { state, lookup, sent, hold, release } = setUp();
     await sent(3);
     state.now += 10_000;
@@ -154,7 +154,7 @@ describe("the circuit breaker", () => {
     assert.equal(await sent(1), 1);
   });
 
-  test("does not concern batches, which wait and try again", async () => {
+  test("does not concern batches, which wait and retry", async () => {
     const { state, client, sent } = setUp();
     await sent(3);
     const before = state.requests;

@@ -70,7 +70,7 @@ describe("a request", () => {
     ["reputation", (c) => c.reputation("203.0.113.9"), "GET", "/v1/ip-intel/reputation/203.0.113.9", ""],
     ["IPv6", (c) => c.reputation("2001:db8::1"), "GET", "/v1/ip-intel/reputation/2001%3Adb8%3A%3A1", ""],
     [
-      "what is no address cannot leave the path",
+      "text that is not an address cannot leave the path",
       (c) => c.reputation("../x?a=1#b"),
       "GET",
       "/v1/ip-intel/reputation/..%2Fx%3Fa%3D1%23b",
@@ -153,7 +153,7 @@ describe("a decision", () => {
     );
   });
 
-  test("with an idempotency key that cannot be sent is refused, and is no outage", async () => {
+  test("with an idempotency key that cannot be sent is refused, which is not an outage", async () => {
     const { server, client } = await pair([json(DECISION)], { onUnavailable: "allow" });
     for (const idempotencyKey of ["", "two words", "line\nbreak", "jos\u00e9", "\u4e2d", "x".repeat(201)])
       assert.equal(
@@ -180,7 +180,7 @@ describe("a decision", () => {
     });
 
   for (const [name, body] of [
-    ["an action that this client does not know", { ...DECISION, action: "quarantine" }],
+    ["an action that this client does not support", { ...DECISION, action: "quarantine" }],
     ["the answer of something else", CLEAN],
   ] as const)
     test(`is not read from ${name}`, async () => {
@@ -220,12 +220,12 @@ describe("answers", () => {
     assert.deepEqual(await client.email("a@x.org"), EMAIL);
   });
 
-  test("a public address without a place is no error", async () => {
+  test("a public address without a place is not an error", async () => {
     const { client } = await pair([problem(404, "IP_ADDRESS_NOT_FOUND")]);
     assert.equal(await client.geolocate("203.0.113.9"), undefined);
   });
 
-  test("a problem in place of an answer is an error, and is tried again if it may pass", async () => {
+  test("a problem instead of an answer is an error, and is retried if it may be temporary", async () => {
     const { client, server } = await pair([
       json({ answers: [problemDocument(503, "DATA_NOT_LOADED")] }),
       json({ answers: [EMAIL] }),
@@ -287,7 +287,7 @@ describe("failures", () => {
     });
   }
 
-  test("other JSON is no answer of any lookup", async () => {
+  test("other JSON is not an answer of any lookup", async () => {
     const { client } = await pair([json({ ok: true })]);
     for (const work of [client.geolocate("203.0.113.9"), client.reputation("203.0.113.9")])
       assert.equal((await failure(work)).code, "ANSWER_UNREADABLE");
@@ -391,7 +391,7 @@ describe("a signal", () => {
     assert.equal(server.requests.length, 1);
   });
 
-  test("is no failure of the connection, when no further try is left either", async () => {
+  test("is not a failure of the connection, even if no attempt is left", async () => {
     const controller = new AbortController();
     const reason = new Error("enough");
     const { client } = await pair([() => controller.abort(reason)], { retries: 0 });
@@ -781,7 +781,7 @@ describe("options", () => {
     });
   }
 
-  test("a value that is no text is a TypeError, at once", async () => {
+  test("a value that is not text is a TypeError, immediately", async () => {
     const { server, client } = await pair([json(CLEAN)], { onUnavailable: "allow" });
     await assert.rejects(client.reputation(undefined as unknown as string), TypeError);
     await assert.rejects(client.email(7 as unknown as string), TypeError);
@@ -806,7 +806,7 @@ describe("options", () => {
     assert.equal(new Inkling({ url: good.url, key }).isSandbox, false);
   });
 
-  test("what is no option of a lookup is a TypeError: JavaScript would get answers without it", async () => {
+  test("an unknown option of a lookup is a TypeError: JavaScript would get answers without it", async () => {
     const { server, client } = await pair([json(CLEAN)], { onUnavailable: "allow" });
     const refused: [options: object, pattern: RegExp][] = [
       [

@@ -42,11 +42,11 @@ test("a held feed comes with the command that accepts it, an expired one under i
   ]);
 });
 
-test("without any of them, nothing is named", () => {
+test("without any of them, nothing is listed", () => {
   expect(printed({})).toHaveLength(1);
 });
 
-test("data status --max-age names older and missing data, and exits with 3", async () => {
+test("data status --max-age lists older and missing data, and exits with 3", async () => {
   const dataDir = temporaryFolder();
   const feed = (id: string, sets: string, days: number): FeedReport => ({
     ...about,

@@ -86,7 +86,7 @@ test("decisions are listed, shown, labelled and deleted", async () => {
   expect((await inkling("decisions", "delete", "--ref", "nobody")).out).toBe("Deleted 0 decisions.\n");
 });
 
-test("a replay reads the database or an exported file, and says the same", async () => {
+test("a replay of the database and of an exported file gives the same report", async () => {
   await store([
     decisionRow(1, NOW - 2),
     decisionRow(2, NOW - 1, { ...TOR, ref: "user-81" }),

@@ -166,7 +166,7 @@ describe("enable", () => {
     expect(choiceIn(dataDir)).toEqual({ enabled: [], disabled: [] });
   });
 
-  test("several feeds at once; if one of them is refused, none is changed", async () => {
+  test("several feeds in one command; if one of them is refused, none is changed", async () => {
     const dataDir = folder();
     const off = await inkling(dataDir, "feeds disable ipsum-3 dshield ipsum-3");
     expect(off.out).toMatch(/^ipsum-3 is off\.\ndshield is already off\.\nA running server applies this/);
@@ -295,7 +295,7 @@ describe("tables in a terminal", () => {
   const printed = async (line: string, width?: number) =>
     (await runHere([...line.split(" "), "--data-dir", dataDir], { cwd: temp, ...(width && { width }) })).out;
 
-  test("that is too narrow: what is long stands under its row, whole", async () => {
+  test("that is too narrow: long cells are under their row, in full", async () => {
     expect(await printed("data status", 80)).toContain(
       [
         "FEED          SETS      STATE   ENTRIES SOURCE AGE",
@@ -526,7 +526,7 @@ test("rollback pins, builds go on behind it, unpin goes to the newest", async ()
 });
 
 test.skipIf(process.platform !== "linux")(
-  "a build stays behind a pin whose manifest cannot be read for now, and names it",
+  "a build respects a pin whose manifest is temporarily unreadable, and shows it",
   async () => {
     const [dataDir, mirror] = [folder(), sampleMirror()];
     const { name } = await buildFrom(dataDir, mirror, 0);

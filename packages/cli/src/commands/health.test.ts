@@ -31,7 +31,7 @@ test("something else answers there", async () => {
   });
 });
 
-test("the admin listener has no readiness: the message names the setting that counts", async () => {
+test("the admin listener has no readiness: the message contains the setting that counts", async () => {
   expect(await runHere(["health", "--admin-port", "9001"], { cwd })).toMatchObject({
     err: expect.stringMatching(/--port or INKLING_PORT\n$/),
     code: 2,

@@ -131,7 +131,7 @@ const reading: [name: string, args: string[]][] = [
   ["keys rotate", ["keys", "rotate", "key_x"]],
 ];
 test.each(reading)(
-  "what makes nothing new makes no database, and a misspelt folder is an error: %s",
+  "a command that creates nothing creates no database, and a misspelt folder is an error: %s",
   async (_, args) => {
     const ran = await inkling(...args, "--data-dir", "tpyo");
     expect(ran.err).toMatch(
@@ -259,7 +259,7 @@ test.each(refused)("refused with a reason and a hint: %s", async (_, args, code,
   expect(JSON.parse((await inkling("overrides", "list", "--json")).out)).toHaveLength(1);
 });
 
-test("import names --force where a row is too wide", async () => {
+test("import suggests --force if a row is too wide", async () => {
   const file = join(cwd, "file.json");
   const row = (over: object) => ({ note: "x", ...over });
   const write = (...overrides: object[]) =>
@@ -310,7 +310,7 @@ test("import of a list of values: each flag applies to all of them", async () =>
   );
 });
 
-test("a list of values with mistakes: the lines are named, and nothing is imported", async () => {
+test("a list of values with mistakes: their lines are shown, and nothing is imported", async () => {
   const file = join(cwd, "list.txt");
   const load = (...args: string[]) => inkling("overrides", "import", file, ...args);
   const FLAG = ["--flag", "is_abuser=false", "is_proxy=false"];
@@ -379,7 +379,7 @@ test("remove and import: what is not there, and what is no such file", async () 
   );
 });
 
-test("admin-tokens rotate: the token alone on standard output, each time another", async () => {
+test("admin-tokens rotate: only the token on standard output, each time a different one", async () => {
   const [first, second] = [await inkling("admin-tokens", "rotate"), await inkling("admin-tokens", "rotate")];
   expect([first, second].map(({ out }) => isAdminToken(out.trim()))).toEqual([true, true]);
   expect(first.out).not.toBe(second.out);

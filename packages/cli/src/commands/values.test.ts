@@ -261,7 +261,7 @@ test("standard input, where no value is given", async () => {
 });
 
 test.each(["export csv --lookup reputation --out -", "enrich - --ip-column 1", "grep"])(
-  "a reader that is gone ends it quietly: %s",
+  "a reader that has closed the pipe ends it quietly: %s",
   async (line) => {
     const bin = join(import.meta.dir, "../../bin/inkling.mjs");
     const script = `{ node ${bin} ${line}; echo "$?" >&2; } | exec true`;
@@ -278,7 +278,7 @@ test.each(["export csv --lookup reputation --out -", "enrich - --ip-column 1", "
   },
 );
 
-test("an export to a folder that is not there names the folder", async () => {
+test("an export to a missing folder reports the folder", async () => {
   const { err, code } = await inkling("export", "csv", "--out", join(temp, "nowhere/x.csv"));
   expect(err).toStartWith(`inkling: the folder ${join(temp, "nowhere")} does not exist\n`);
   expect(code).toBe(1);

@@ -66,7 +66,7 @@ test.each([
   expect(await inFolder()(...args)).toMatchObject({ code, out: "", err: expect.stringMatching(message) });
 });
 
-test("an id that there is none of is named, with the command that lists all", async () => {
+test("an unknown id is reported, with the command that lists all", async () => {
   const inkling = inFolder();
   await inkling("add", HTTPS, "--events", "all");
   for (const name of ["test", "rotate", "enable", "remove", "deliveries"]) {

@@ -57,11 +57,11 @@ test("rows are read, their files' paths start at the folder of inkling.toml, and
   expect(JSON.stringify(shown("feed", settings))).not.toContain("in-the-query");
 });
 
-describe("a wrong row names the line and what is allowed", () => {
+describe("the message about a wrong row has the line and what is allowed", () => {
   const change = (from: string, to: string) => GOOD.replace(from, to);
   test.each<[string, string, (string | RegExp)[]]>([
     [
-      "a claim that there is none of",
+      "a claim that does not exist",
       change('claims = "vpn"', 'claims = "bad"'),
       [/^line 5 of inkling\.toml: feed "office": claims must be one of attacker, .*: it is "bad"$/],
     ],
@@ -73,7 +73,7 @@ describe("a wrong row names the line and what is allowed", () => {
       ],
     ],
     [
-      "a field that there is none of",
+      "a field that does not exist",
       change('file = "lists', 'weigth = 2\nfile = "lists'),
       [
         /^line 6 of inkling\.toml: feed "office": weigth is not allowed; the allowed fields are id, format, claims, file, url, /,
@@ -154,7 +154,7 @@ describe("secrets, by name", () => {
     writeFileSync(join(folder, "inkling_feed_secret_acme"), credential);
     expect(load("", { CREDENTIALS_DIRECTORY: folder }).settings.feedSecret).toEqual({ acme: credential });
   });
-  test("a value that is no header is named, and not repeated", () => {
+  test("a value that is not a header is reported, and not repeated", () => {
     expect(problemsOf('[feed_secret]\nacme = "two\\nlines"\n')).toEqual([
       "feed_secret in inkling.toml: acme must be one line of ASCII text",
     ]);

@@ -106,7 +106,7 @@ describe("credentials", () => {
     expect(load({ env: database("\n") }).origins.databaseUrl).toBe("default");
     expect(load({ env: { CREDENTIALS_DIRECTORY: "/nowhere" } }).origins.databaseUrl).toBe("default");
   });
-  test("a problem names the file, and not what is in it", () => {
+  test("a problem shows the file's name, and not its content", () => {
     const env = secrets({ inkling_api_key: "ink_live_hidden" });
     const [problem] = problemsOf({ env });
     expect(problem).toStartWith(`${join(env.CREDENTIALS_DIRECTORY, "inkling_api_key")} `);
@@ -207,7 +207,7 @@ describe("values that are taken", () => {
     ]);
   });
 
-  test("relative paths start where they were named", () => {
+  test("relative paths start at the folder of their origin", () => {
     const files = folder('data_dir = "here"\ndatabase_url = "sqlite://k.db"\nmirror = "feeds"');
     const cwd = folder();
     const byFile = load({ cwd, flags: { config: join(files, "inkling.toml") } }).settings;

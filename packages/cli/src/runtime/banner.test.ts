@@ -30,7 +30,7 @@ test("a terminal shows new keys and the admin token", () => {
   for (const secret of ["ink_live_a", "ink_test_b", "ink_admin_c"]) expect(text).toContain(secret);
 });
 
-test("otherwise they are in a file for the owner alone, which is named", () => {
+test("otherwise they are in a file that only its owner can read, and its path is shown", () => {
   const path = saveSecrets(KEYS, dataDir)!;
   expect(path).toBe(join(dataDir, "first-keys.txt"));
   expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -85,7 +85,7 @@ const rows: Row[] = [
     [expect.stringMatching(/^Offline: .* INKLING_MIRROR .* --allow-missing\.$/), undefined],
   ],
   [
-    "some publishers unreachable, said once",
+    "some publishers unreachable, reported once",
     release(["is_proxy"]),
     [built(release(["is_proxy"]), ["a", "b"]), built(release(["is_proxy"]), ["a"])],
     [

@@ -208,7 +208,7 @@ describe("how a build ends", () => {
     expect((await result).done.held).toEqual(["ipsum-3"]);
   });
 
-  test("the order comes through standard input, and nothing of it stands in the arguments", async () => {
+  test("the order comes through standard input, and none of it is in the arguments", async () => {
     const { events, result, dataDir } = runScript(
       `const text = process.argv.slice(2).join("|") + require("fs").readFileSync(0, "utf8");
       console.log(JSON.stringify({ type: "note", text }));${printing(done)}`,
@@ -305,7 +305,7 @@ describe("how a build ends", () => {
     expect(events).toHaveLength(16);
   });
 
-  test("because another build is at work in the folder, as the compiler itself reports it", async () => {
+  test("because another build is running in the folder, as the compiler itself reports", async () => {
     const dataDir = temporaryFolder();
     const release = lockDataFolder(dataDir);
     const { signal } = new AbortController();
@@ -378,7 +378,7 @@ describe("a build that another one keeps waiting", () => {
   });
 });
 
-test("a build that keeps the email segment keeps the conflicts found when it was made", async () => {
+test("a build that keeps the email segment keeps the conflicts from its creation", async () => {
   const dataDir = join(temp, "again");
   const segment = { sha256: "a".repeat(64), bytes: 1, inputs: "b".repeat(64) };
   const with_ = (sha256: string) => ({

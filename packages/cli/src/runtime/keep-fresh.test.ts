@@ -115,7 +115,7 @@ test("an hour of feeds that are due every ten minutes: six builds, each logged",
   });
 });
 
-test("a day in which nothing is due: one look an hour", async () => {
+test("a day in which nothing is due: one check an hour", async () => {
   const { at } = await simulate([{}], 24);
   expect(at.length).toBe(24);
 });
@@ -144,7 +144,7 @@ test("a build that fails is tried again, later each time, and at the usual pace 
 
 describe("another build at work", () => {
   const busy = new BuildBusy("any message");
-  test("is no error, and is tried again each minute, however often", async () => {
+  test("is not an error, and is retried each minute, however often", async () => {
     const seen = await simulate([busy, busy, busy, busy, {}], 0.5);
     const expected = [...Array(4).fill("info data-update-busy"), "info data-update-done"];
     expect(seen.log.map(([level, event]) => `${level} ${event}`)).toEqual(expected);
@@ -167,7 +167,7 @@ describe("another build at work", () => {
   });
 });
 
-test("a poisoned feed in the middle is named once with its reason, and once more when it works again", async () => {
+test("a poisoned feed in the middle is logged once with its reason, and once more when it works again", async () => {
   const good = { dueIn: 10 * MINUTE, feeds: [report("ipsum-3"), report("free-mail")] };
   const bad = { ...good, feeds: [report("ipsum-3", "publisher: has 0 entries"), report("free-mail")] };
   const other = { ...good, feeds: [report("ipsum-3", "publisher: answered 500"), report("free-mail")] };
@@ -274,7 +274,7 @@ describe("a pause", () => {
     expect(minutes()).toEqual([0, 10, 11, 13, 17, 25, 41]);
   });
 
-  test("is no shorter when a repaired release is damaged again at once", async () => {
+  test("is not shorter when a repaired release is damaged again immediately", async () => {
     const { clock, minutes, lost, data } = setUp();
     await clock.run(data, 10 * MINUTE);
     lost.repairedBy = 2; // each build repairs the release

@@ -67,7 +67,7 @@ const rows: [name: string, lookup: Lookup, over: Parameters<typeof textOf>[1], t
   ],
   ["a place of which nothing is known", "geolocate", { body: NOWHERE }, "192.0.2.1: unknown location"],
   [
-    "an address in many places at once",
+    "an address in many places at the same time",
     "geolocate",
     {
       body: { ...NOWHERE, country: { iso_code: "US" } },
@@ -130,7 +130,7 @@ ${said({ is_tor_exit: "yes: b, a", is_proxy: "yes: c" })}
 ${said({ is_abuser: "yes: your override ovr_1" })}`,
   ],
   [
-    "a flag that no list is loaded for is no no",
+    'a flag without a loaded list is not "no"',
     "reputation",
     { missing: ["is_proxy"] },
     `192.0.2.1: nothing known, but not every list is loaded

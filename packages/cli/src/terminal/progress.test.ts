@@ -52,7 +52,7 @@ describe("plain lines", () => {
   const rows: [name: string, event: BuildEvent, line: string | undefined][] = [
     ["a feed without trouble is not mentioned", feed({}), undefined],
     [
-      "a feed whose new copy is held names what is in use",
+      "a feed whose new copy is held shows what is in use",
       feed({ source: "last-good", error: "has 12 entries, but should have at least 100" }),
       "  ipsum-3 not updated: has 12 entries, but should have at least 100; in use instead: last good copy",
     ],

@@ -182,7 +182,7 @@ describe("Next.js", () => {
     assert.deepEqual(response, ["POST", { ...CLEAN, is_tor_exit: true }, 7]);
   });
 
-  test("a component or action has headers alone", () => {
+  test("a component or action has only headers", () => {
     const visitorOf = nextVisitor(client, { trustProxy: 1 });
     assert.equal(visitorOf({ headers: new Headers(TOR) }).address, "192.0.2.6");
     assert.equal(visitorOf({ headers: new Headers() }).address, undefined);

@@ -286,7 +286,7 @@ for (const [framework, start] of Object.entries(FRAMEWORKS)) {
       assert.equal((await send(`email=${JANE}&email=${JANE}`, "192.0.2.1", FORM)).status, 422);
     });
 
-    test("what the application has to mend is its own error, and no visitor passes", async () => {
+    test("a mistake of the application is its own error, and no visitor passes", async () => {
       const client = fakeVisitors({ onUnavailable: "allow" });
       client.server.fail("SCOPE_REQUIRED");
       mock.method(console, "error", () => {}); // the frameworks print errors
@@ -525,7 +525,7 @@ describe("a gate", () => {
     assert.ok("refusal" in found && found.refusal.status === 503);
   });
 
-  test("sends what it knows, cut to what the server takes", async () => {
+  test("sends what it has, cut to what the server accepts", async () => {
     const inputs: unknown[] = [];
     const client: Assessor = {
       onUnavailable: "throw",

@@ -150,7 +150,7 @@ describe("a visitor", () => {
     assert.equal(JSON.stringify(make(recorder().client)(facts("203.0.113.9"))), '{"address":"203.0.113.9"}');
   });
 
-  test("options that are wrong are refused at once", () => {
+  test("invalid options are refused immediately", () => {
     assert.throws(
       () => make(recorder().client, { trustproxy: 1 } as object),
       /trustproxy is not an option of visitor/,
@@ -173,9 +173,9 @@ describe("denies", () => {
     assert.equal(denies(allow as typeof CLEAN | Unavailable, refuses), false);
     assert.equal(denies(deny as typeof CLEAN | Unavailable, refuses), true);
   });
-  test("no place is no reason", () =>
+  test("an unknown place is not a reason", () =>
     assert.equal(denies(undefined as undefined | typeof CLEAN, refuses), false));
-  test("a flag of what is no answer: with deny the error, with allow nothing", () => {
+  test("a flag without an answer: with deny the error, with allow nothing", () => {
     const flagOf = (it: object) => (it as { is_proxy?: boolean }).is_proxy;
     assert.equal(flagOf(allow), undefined);
     assert.throws(() => flagOf(deny), error);

@@ -59,7 +59,7 @@ describe("an operation", () => {
   test("of each role was tried", () => expect([...roles].sort()).toEqual([...ADMIN_ROLES].sort()));
 });
 
-test("a read token looks up and reads; the refusal names the role that is needed", async () => {
+test("a read token looks up and reads; a refusal shows the role that is needed", async () => {
   const token = bearer(await create("bob", "read"));
   expect((await it.ask("GET", "keys", undefined, token)).status).toBe(200);
   expect((await it.ask("HEAD", "keys", undefined, token)).status).toBe(200);
@@ -281,7 +281,7 @@ describe("the author", () => {
     );
   });
 
-  test("of the root token is whom the request names", async () => {
+  test("of the root token is the author in the request", async () => {
     const { page, document } = await logIn(it.token, "dan");
     expect(document).toMatchObject({ author: "dan", role: "admin", token_name: null });
     await it.ask("POST", "keys", { name: "a" }, page);
@@ -296,7 +296,7 @@ describe("the author", () => {
 });
 
 describe("the end", () => {
-  test("of a token that is revoked is at once, its sessions included; others remain", async () => {
+  test("of a revoked token is immediate, including its sessions; other tokens remain", async () => {
     const [ada, bob] = [await create("ada", "admin"), await create("bob", "read")];
     const sessions = { ada: await logIn(ada), bob: await logIn(bob), root: await logIn(it.token, "root") };
     const revoked = await it.ask("DELETE", "admin-tokens/bob", undefined, bearer(ada));

@@ -66,7 +66,7 @@ describe("overrides", () => {
     expect([changed.status, changed.document.outcome]).toEqual([200, "changed"]);
   });
 
-  test("in force before the answer goes out", async () => {
+  test("active before the answer is sent", async () => {
     await it.ask("POST", "overrides", OFF);
     expect(it.seen.refreshes).toBe(1);
   });
@@ -326,7 +326,7 @@ describe("refusals", () => {
     for (const status of [400, 409, 422]) expect(seen(status)).toBeGreaterThan(5);
   });
 
-  test("a refused query names its faults", async () => {
+  test("a refused query lists its mistakes", async () => {
     const { document } = await it.ask("GET", "overrides?limit=0&ended=1");
     expect(document.detail).toBe("Allowed here, each at most once: `limit`, `cursor`, `ended`.");
     expect(document.problems).toEqual([
@@ -335,13 +335,13 @@ describe("refusals", () => {
     ]);
   });
 
-  test("405 lists the methods, HEAD included", async () => {
+  test("405 lists the methods, including HEAD", async () => {
     expect((await it.ask("PATCH", "overrides", "{}")).headers.get("allow")).toBe("GET, HEAD, POST");
     const head = await it.ask("HEAD", "overrides");
     expect([head.status, head.document, head.headers.get("content-length")]).toEqual([200, undefined, "35"]);
   });
 
-  test("a token that was rotated is unknown at once", async () => {
+  test("a rotated token is invalid immediately", async () => {
     await it.store.adminToken.rotate({ author: "ada", source: "cli" });
     expect((await it.ask("GET", "overrides")).code).toBe("TOKEN_INVALID");
   });

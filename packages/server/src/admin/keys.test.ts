@@ -33,7 +33,7 @@ async function make(body: object = WANTED) {
 }
 
 describe("keys", () => {
-  test("made: the token is shown once, and is in force before the answer", async () => {
+  test("created: the token is shown once, and is valid before the answer is sent", async () => {
     const made = await it.ask("POST", "keys", WANTED, ADA);
     const { id, token, ...rest } = made.document;
     expect([made.status, made.headers.get("location")]).toEqual([201, `/admin/v1/keys/${id}`]);
@@ -55,7 +55,7 @@ describe("keys", () => {
     expect(others[0]).toEqual({ ...{ id, ...rest }, last_used_at: null });
   });
 
-  test("made with a name alone: everything else is the server's", async () => {
+  test("created with only a name: everything else is the server's default", async () => {
     const { document } = await it.ask("POST", "keys", { name: "x", rate: null, expires_at: null });
     expect(document).toMatchObject({
       mode: "live",
@@ -66,7 +66,7 @@ describe("keys", () => {
     });
   });
 
-  test("changed: what is named, null unsets; the same again changes nothing", async () => {
+  test("changed: only the given fields, and null unsets; the same request again changes nothing", async () => {
     const { id, token: _, ...made } = await make();
     const changed = await it.ask(
       "PATCH",

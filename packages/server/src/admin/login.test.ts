@@ -85,7 +85,7 @@ describe("a session", () => {
     expect((await it.ask("GET", "keys", undefined, page)).code).toBe("SESSION_ENDED");
   });
 
-  test("over HTTPS its cookie is Secure and of this host alone", async () => {
+  test("over HTTPS, its cookie is Secure and only for this host", async () => {
     const headers = { Authorization: "", Origin: "https://inkling.example", Host: "inkling.example" };
     const { headers: sent, document } = await it.ask("POST", "session", { token: it.token }, headers);
     expect(sent.get("set-cookie")).toMatch(

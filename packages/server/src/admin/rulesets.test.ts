@@ -44,7 +44,7 @@ test("publish, list, show, restore", async () => {
   ]);
 });
 
-test("a newest ruleset that this version cannot read is named as such, and can be replaced by an administrator", async () => {
+test("a newest ruleset that this version cannot read is reported, and an administrator can replace it", async () => {
   const { ask, store } = await adminServer();
   const { document } = await ask("POST", "admin-tokens", { name: "bea", role: "analyst" });
   const analyst = { Authorization: `Bearer ${document.token}` };
@@ -59,7 +59,7 @@ test("a newest ruleset that this version cannot read is named as such, and can b
   expect((await ask("POST", "rulesets", { text: "" })).status).toBe(201);
 });
 
-test("a ruleset with mistakes changes nothing, and every mistake is named", async () => {
+test("a ruleset with mistakes changes nothing, and every mistake is listed", async () => {
   const { ask, store } = await adminServer();
   const text = '[[rule]]\nname = "a"\nwhen = \'ip.knd == "x"\'\nthen = "refuse"\nmode = "live"\n';
   const { status, document } = await ask("POST", "rulesets", { text });
@@ -77,7 +77,7 @@ test("a ruleset with mistakes changes nothing, and every mistake is named", asyn
   expect((await store.rulesets.newest()).number).toBe(0);
 });
 
-test("a check names mistakes with their place, or the outcome of the examples", async () => {
+test("a check lists mistakes with their places, or the results of the examples", async () => {
   const { ask } = await adminServer();
   const wrong = await ask("POST", "rulesets/check", { text: "[[rule]]\nname = 1" });
   expect(wrong.document.mistakes[0]).toMatchObject({ line: 1, column: 1 });

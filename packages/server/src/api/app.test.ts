@@ -355,7 +355,7 @@ describe("headers", () => {
     });
   });
 
-  test("Inkling-Data-State names the network where it is wanted and not there", () => {
+  test("Inkling-Data-State lists the network if it is requested but missing", () => {
     const stateOf = (path: string, over = {}) => setUp(over).send(path).headers.get("inkling-data-state");
     expect(stateOf(`${REP}8.8.8.8?include=network`)).toBe('partial; missing="network"');
     expect(stateOf(`${REP}8.8.8.8?include=subject`)).toBeNull();
@@ -426,7 +426,7 @@ describe("conditional requests", () => {
 
 describe("callers", () => {
   const behind = { peer: "10.0.0.1", trustedProxies: ["10.0.0.0/8"] };
-  test("a trusted proxy that names nobody is not the caller, also where the key is bound to its network", async () => {
+  test("a trusted proxy that sends no visitor is not the caller, even if the key is bound to its network", async () => {
     expect(await bodyOrCode(setUp(behind).send(`${REP}me`))).toBe("IP_ADDRESS_INVALID");
     const bound = { ...behind, key: { networks: [parsePrefix("10.0.0.0/8")!] } };
     const response = setUp(bound).send(`${REP}8.8.8.8`);
@@ -451,7 +451,7 @@ describe("a traced key", () => {
     ["IPv4 inside IPv6", { peer: "::ffff:203.0.113.9" }, ["info key_1 203.0.113.0/24"]],
     ["an IPv6 caller", { peer: "2001:db8:1:2::9" }, ["info key_1 2001:db8:1::/48"]],
     [
-      "a trusted proxy that names nobody",
+      "a trusted proxy that sends no visitor",
       { peer: "10.0.0.1", trustedProxies: ["10.0.0.0/8"] },
       ["info key_1 unknown"],
     ],
@@ -568,7 +568,7 @@ describe("usage and counts", () => {
     expect(batched).toEqual([]);
   });
 
-  test("access lines name the route and the key's id, never the value", () => {
+  test("access lines contain the route and the key's id, never the value", () => {
     const { send, options, lines } = setUp();
     send(`${MAIL}jane@gmail.com`);
     send(`${GEO}81.2.69.142?secret=1`);
@@ -794,7 +794,7 @@ describe("checks=mx that has to wait for DNS", () => {
     expect([...counts.requestRows()]).toMatchObject([{ status: "200", count: 1 }]);
   });
 
-  test("the same answer as at once, header by header", async () => {
+  test("the same answer as without a wait, header by header", async () => {
     const { promise, resolve } = waiting();
     const { app, peers } = setUp({ mx: promise });
     const late = app.handle(request(), peers);

@@ -138,7 +138,7 @@ mode = "shadow"
 `;
 
 describe("a visitor", () => {
-  test("gets what the reasons say", async () => {
+  test("gets the action of its reasons", async () => {
     const { ask, recorded } = setUp();
     const answer = await ask({ event: "sign_up", ip: TOR, email: "info@mailinator.com" });
     expect(answer).toMatchObject({
@@ -169,7 +169,7 @@ describe("a visitor", () => {
     expect(JSON.stringify(stored)).not.toContain("jane");
   });
 
-  test("gets what the newest rule says, from the next request on", async () => {
+  test("gets what the newest rule decides, from the next request on", async () => {
     const { ask, rulesets } = setUp({ text: SHADOW });
     const before = await ask({ event: "sign_up", ip: TOR });
     expect(before).toMatchObject({
@@ -332,7 +332,7 @@ describe("a server that stores decisions", () => {
     expect(JSON.parse(stored[0]!.facts).user_agent).toBe(what === "keeps" ? "A browser" : undefined);
   });
 
-  test("names a repeated request by its API key and Idempotency-Key; a stream has no such name", async () => {
+  test("recognizes a repeated request by its API key and Idempotency-Key, but not in a stream", async () => {
     const { send, stored, claimed } = setUp({ stores: true });
     for (const name of ["a", "a", "b"]) await send(VISITOR, ...named(name));
     await send(VISITOR, "", "application/json", { "Idempotency-Key": "a", Authorization: "Bearer other" });
@@ -347,7 +347,7 @@ describe("a server that stores decisions", () => {
     expect(await (await send(VISITOR, "", type, { "Idempotency-Key": "a" })).json()).toMatchObject({ code });
   });
 
-  test("names a retry with a new token of the same key as before, and stores the key", async () => {
+  test("recognizes a retry with a new token of the same key, and stores the key", async () => {
     const { send, claimed } = setUp({ stores: true });
     const retry = async (token: string, body: object) => {
       const headers = { "Idempotency-Key": "a", Authorization: `Bearer ${token}` };

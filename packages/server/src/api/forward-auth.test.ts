@@ -171,14 +171,14 @@ describe("what passes", () => {
 });
 
 describe("the visitor", () => {
-  test("is the one that the trusted proxy names, whatever it forged before", async () => {
+  test("is the one that the trusted proxy reports, whatever the visitor forged", async () => {
     const { judge } = setUp();
     expect((await judge(`${CLEAN}, ${TOR}`, "?deny=tor")).status).toBe(403);
     expect((await judge(`${TOR}, ${CLEAN}`, "?deny=tor")).status).toBe(200);
     expect((await judge(`${TOR}, 127.0.0.2`, "?deny=tor")).status).toBe(403);
   });
 
-  test("is unknown where the proxy is not trusted, or names nobody: its own address is not judged", async () => {
+  test("is unknown if the proxy is not trusted or sends no visitor: its own address is not judged", async () => {
     const refused = { status: 400, code: "IP_ADDRESS_INVALID", flags: null };
     expect(await setUp({ peer: CLEAN }).judge(TOR)).toMatchObject(refused);
     expect(await setUp({ trustedProxies: [] }).judge(TOR)).toMatchObject(refused);

@@ -92,7 +92,7 @@ describe("a recorder", () => {
     expect([store.rows.size, recorder.state.stored]).toEqual([2_501, 2_501]);
   });
 
-  test("keeps decisions while the store is away, drops what is too much, and counts it", async () => {
+  test("keeps decisions while the store is unreachable, drops the excess, and counts it", async () => {
     const { store, recorder } = setUp({ maxWaiting: 10 });
     store.fault = new Error("unreachable");
     for (let n = 0; n < 15; n++) recorder.record(row(n));

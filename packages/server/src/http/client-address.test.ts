@@ -65,7 +65,7 @@ describe("visitorAddress", () => {
     ["two proxies", "10.0.0.1", "8.8.8.8, 10.0.0.2", "8.8.8.8"],
     ["a visitor in the network of the proxies", "10.0.0.1", "10.0.0.2", "10.0.0.2"],
     ["a stranger names nobody", "203.0.113.9", "8.8.8.8", undefined],
-    ["a proxy that names nobody is no visitor", "10.0.0.1", null, undefined],
+    ["a proxy that sends no visitor is not the visitor", "10.0.0.1", null, undefined],
     ["unknown", "10.0.0.1", "unknown", undefined],
     ["no connection", undefined, "8.8.8.8", undefined],
   ])("%s", (_, peer, forwardedFor, expected) => {

@@ -5,7 +5,7 @@ const REQUEST = new Request("http://localhost/");
 const SERVER = {} as Bun.Server<undefined>;
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("garbage is collected after every so many requests, once they are answered", async () => {
+test("garbage is collected after a fixed number of requests, once they are answered", async () => {
   const answer = new Response();
   const passed: unknown[] = [];
   let collections = 0;

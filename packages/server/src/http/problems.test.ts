@@ -29,7 +29,7 @@ describe("problems", () => {
       expect(PROBLEMS[code].detail).not.toMatch(/GET|HEAD|POST|no body/);
   });
 
-  test("headers of the table stay when others are added", () => {
+  test("headers of the table remain when others are added", () => {
     expect(problem("KEY_MISSING", "x", { A: "b" }).headers).toEqual({
       "WWW-Authenticate": 'Bearer realm="inkling"',
       A: "b",

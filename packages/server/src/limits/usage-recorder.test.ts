@@ -91,7 +91,7 @@ function setUpCells(now = NOON) {
 }
 
 describe("usage recorder", () => {
-  test("knows the age of the oldest count that is not stored", async () => {
+  test("has the age of the oldest count that is not stored", async () => {
     const store = new FakeStore();
     const clock = { elapsed: 0 };
     const recorder = new UsageRecorder({
@@ -151,7 +151,7 @@ describe("usage recorder", () => {
     expect(store.batches).toEqual([]);
   });
 
-  test("a store that is away gets the same batch again, then what came since", async () => {
+  test("an unreachable store gets the same batch again, and then what came since", async () => {
     const { store, recorder } = setUp();
     store.mode = "away";
     recorder.record("a", "email", NOON);
@@ -263,7 +263,7 @@ describe("usage recorder", () => {
       await recorder.stop();
     });
 
-    test("begins anew at midnight UTC, and the day before is still stored under its own date", async () => {
+    test("begins again at midnight UTC, and the day before is still stored under its own date", async () => {
       const { store, clock, cells, recorder, lookUp } = setUpCells();
       lookUp("a", "email", MIDNIGHT - 1);
       expect(cells.countToday({ id: "a", quota: undefined }, MIDNIGHT - 1)).toBe(1);
@@ -407,7 +407,7 @@ describe("usage recorder", () => {
     expect([...store.counts.values()]).toEqual([1, 1]);
   });
 
-  test("stop returns what is lost when the store stays away", async () => {
+  test("stop returns what is lost if the store remains unreachable", async () => {
     const { store, recorder } = setUp();
     store.mode = "away";
     recorder.record("a", "email", NOON);

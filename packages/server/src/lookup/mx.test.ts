@@ -53,7 +53,7 @@ describe("what the mail host does to `disposable`", () => {
     expect(entry !== undefined).toBe(read(body).disposable && !(answer as typeof GOOD).disposable);
   });
 
-  test("other fields stay, and checks come after them", () => {
+  test("other fields remain, and checks come after them", () => {
     const { body } = mxCheck({ outcome: "found", known: [] })(bytes({ ...GOOD, later: 1 }), explained());
     expect(new TextDecoder().decode(body)).toBe(
       '{"valid":true,"disposable":false,"providers":[],"later":1,"checks":{"mx":"found"}}',

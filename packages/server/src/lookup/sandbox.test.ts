@@ -237,7 +237,7 @@ describe("sandbox problems", () => {
     });
   }
 
-  test("SCOPE_REQUIRED names the scope, as with a live key", () => {
+  test("SCOPE_REQUIRED contains the scope, as with a live key", () => {
     const { v4, domain } = SANDBOX_PROBLEMS.find(({ code }) => code === "SCOPE_REQUIRED")!;
     const refusals = [
       sandboxAddress("geolocate", address(v4)),

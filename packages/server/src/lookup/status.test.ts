@@ -76,7 +76,7 @@ describe("what any key may read", () => {
     expect(names(shown.release!)).toEqual([...names(short.release!), "segments"]);
   });
 
-  test("has what an answer was made of, and what is wanting", () => {
+  test("has what an answer was built from, and what is missing", () => {
     expect(shown).toMatchObject({
       refused_release: { name: "20260602T000000Z-0123456789ac", reason: expect.any(String) },
       missing: ["geolocation"],

@@ -326,7 +326,7 @@ describe("NXDOMAIN from a server that replies it to everything, or nearly", () =
     bad.stop();
   });
 
-  test("the next server is asked at once, and its reply is used", async () => {
+  test("the next server is queried immediately, and its reply is used", async () => {
     const bad = await liar();
     const dns = new DnsClient({
       servers: servers([bad.port, server.port]),
@@ -594,7 +594,7 @@ describe("many at once", () => {
     made.stop();
   });
 
-  test("a full queue: busy at once, and not cached", async () => {
+  test("a full queue: busy immediately, and not cached", async () => {
     const dns: Resolver = { resolve: () => Promise.withResolvers<DnsOutcome>().promise };
     const { find, made, counts } = lookups({ dns, maxUnderWay: 2, maxWaiting: 3, budgetMs: 20 });
     const waiting = Array.from({ length: 5 }, (_, i) => find(`d${i}.example`));
@@ -652,7 +652,7 @@ describe("several keys", () => {
     for (const settle of pending) settle();
   });
 
-  test("a domain that is queued behind those of a greedy key is looked up when another key wants it", async () => {
+  test("a domain that is queued behind those of a greedy key is looked up when another key requests it", async () => {
     const { made, find } = lookups({ dns: silentOrFound, budgetMs: 1_000_000, lookupMs: 1_000_000 });
     for (const host of silent(60, "c")) void made.find(host, "greedy");
     void made.find("wanted.com", "greedy");
@@ -662,7 +662,7 @@ describe("several keys", () => {
 });
 
 describe("stopping", () => {
-  test("waiting requests settle at once, and nothing is asked any more", async () => {
+  test("waiting requests settle immediately, and nothing more is queried", async () => {
     const { find, made, counts } = lookups({
       dns: at(server.port),
       maxUnderWay: 1,

@@ -230,7 +230,7 @@ describe("while serving", () => {
     expect(events.at(-1)).toEqual({ type: "none", before: nameOf(1), wanted: nameOf(2) });
   });
 
-  test("a pointer that goes away changes nothing", async () => {
+  test("a pointer that disappears changes nothing", async () => {
     publish(1);
     const { releases } = setUp();
     await releases.start();
@@ -251,13 +251,13 @@ describe("while serving", () => {
 });
 
 describe("openRelease", () => {
-  test("names the release and what is wrong, on one line", () => {
+  test("shows the release and what is wrong, on one line", () => {
     publish(2, manifest(2, { id: 5, feeds: {} }));
     expect(() => openRelease(dataDir, nameOf(2))).toThrow(
       /^release 20260602T000000000Z-[0-9a-f]{12}: [^\n]+$/,
     );
   });
-  test("names without their form are no paths", () => {
+  test("names in another format are not paths", () => {
     expect(() => openRelease(dataDir, "../current")).toThrow("not a release name");
   });
   test("releases are listed newest first, other files passed over", () => {

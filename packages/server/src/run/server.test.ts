@@ -246,7 +246,7 @@ describe("start and stop", () => {
     );
   });
 
-  test("a chosen key that is no key", async () => {
+  test("a configured key that is not a key", async () => {
     expect(startServer(options({ apiKey: "ink_live_x" }))).rejects.toMatchObject({
       code: "KEY",
       hint: expect.stringContaining("INKLING_API_KEY"),

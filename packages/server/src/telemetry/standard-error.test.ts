@@ -22,7 +22,7 @@ function setUp(room: number, code = "ENOSPC", onFull = () => {}) {
 }
 const line = (n: number, length = 100) => `${JSON.stringify({ n, pad: "x".repeat(length) })}\n`;
 
-test("whole lines in writes of at most 4,096 bytes; a longer line alone", () => {
+test("whole lines in writes of at most 4,096 bytes; a longer line by itself", () => {
   const { disk, write } = setUp(Number.POSITIVE_INFINITY);
   let text = "";
   for (let n = 0; n < 1_000; n++) text += line(n, (n * 7) % 300);

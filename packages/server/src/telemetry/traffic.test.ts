@@ -31,7 +31,7 @@ describe("answers are counted by what they contain", () => {
     const weight = counts.sampleWeight(now);
     if (weight > 0) counts.countCountry(code, weight);
   };
-  test("countries, as far as an answer names one", () => {
+  test("countries, if an answer has one", () => {
     const counts = new Counts();
     for (const code of ["FR", "AA", undefined, "ZZ", "FR"]) countIn(counts, code, NOON);
     expect([...counts.countryRows()]).toEqual([

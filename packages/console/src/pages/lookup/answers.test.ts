@@ -6,7 +6,7 @@ import { csvOf } from "./csv.ts";
 const family = (is_abuser: number) => ({ flagged: is_abuser, flags: { is_abuser } });
 const systemOf = (system: object) => ({ kind: "as", system }) as unknown as SystemAnswer;
 
-test("the verdict on an AS names the address family of each flag", () => {
+test("the verdict on an AS has the address family of each flag", () => {
   const verdict = (system: object) => verdictOf(systemOf(system), []).texts;
   expect(verdict({ ipv4: family(0.5), ipv6: family(0.25) })).toEqual([
     "Abuser 50% of IPv4",
