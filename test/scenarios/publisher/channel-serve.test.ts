@@ -281,7 +281,7 @@ describe("the command line", () => {
     });
     expect(await to("--to", "stable")).toMatchObject({
       code: 2,
-      err: expect.stringContaining("another channel"),
+      err: expect.stringContaining("--to must not be stable"),
     });
     expect(await to("--to", "No#Name")).toMatchObject({
       code: 2,
