@@ -1,8 +1,8 @@
-// hashes.ts: hashes what identifies a visitor, so that later decisions recognize the visitor and an operator finds them,
-// without the database containing anything that identifies them.
+// hashes.ts: hashes a visitor's mailbox, network, address and account. Later decisions recognize the visitor by these
+// hashes, and an operator can search for them, although the database contains nothing that identifies the visitor.
 //
-// A hash is 96 bits of an HMAC-SHA-256. Its key is outside the database, because whoever has both can try all addresses
-// of IPv4. Cost: about 0.5 µs for each hash.
+// A hash is 96 bits of an HMAC-SHA-256. Its key is outside the database, because whoever has the key and the hashes can
+// try all IPv4 addresses. Cost: about 0.5 µs for each hash.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
