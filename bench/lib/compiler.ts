@@ -1,4 +1,4 @@
-// compiler.ts: everything that measurements use from inside the compiler. Only this file imports the compiler.
+// compiler.ts: exports everything that measurements use from inside the compiler. Only this file imports the compiler.
 
 export type {
   DomainClaims,

@@ -1,4 +1,4 @@
-// index.ts: the parts of the suite in running order. With --quick, there is only time for the first parts.
+// index.ts: lists the parts of the suite in running order. With --quick, there is only time for the first parts.
 
 import type { Part } from "../lib/record.ts";
 import { measureAssess } from "./assess.ts";

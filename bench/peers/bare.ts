@@ -1,4 +1,4 @@
-// bare.ts: a Bun.serve that only answers with a body and headers like Inkling's. It measures Bun's part of a request.
+// bare.ts: runs a Bun.serve that only answers with a body and headers like Inkling's. It shows Bun's part of a request.
 //
 // run  bun bare.ts PORT BYTES HEADERS [used]
 //      HEADERS is a JSON object. With "used", each request also uses Bun's interface as a lookup does: it reads the URL

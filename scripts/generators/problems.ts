@@ -25,7 +25,7 @@ function codes(): string {
   const statuses = Object.entries(PROBLEMS)
     .map(([code, { status }]) => `  ${code}: ${status},`)
     .join("\n");
-  return `// error-codes.ts: every code of a lookup's error, and what to do about it. Written by \`npm run generate\`; do not edit.
+  return `// error-codes.ts: lists every code of a lookup's error, and what to do about it. Written by \`npm run generate\`; do not edit.
 
 // biome-ignore-all format: one row a line
 

@@ -1,5 +1,5 @@
-// breaker.ts: a circuit breaker. While the server does not answer at all, lookups fail immediately instead of
-// waiting for it.
+// breaker.ts: implements a circuit breaker. While the server does not answer at all, lookups fail immediately instead
+// of waiting for it.
 //
 // The breaker opens after `breakAfter` consecutive lookups without any response. When the pause is over, it lets one
 // probe through. Any response closes the breaker, and a failed probe doubles the pause. Lookups that were already in

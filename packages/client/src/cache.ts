@@ -1,4 +1,4 @@
-// cache.ts: a least-recently-used cache of answers.
+// cache.ts: implements a least-recently-used cache of answers.
 //
 // Source: RFC 9111 4.2 (freshness), 4.3 (validation), 5.2.2 (max-age, no-store, no-cache). A cache belongs to one
 // client, and therefore to one key and one server, so `Vary: Authorization` is respected. Cost: one entry of a Map; the

@@ -1,4 +1,4 @@
-// error-codes.ts: every code of a lookup's error, and what to do about it. Written by `npm run generate`; do not edit.
+// error-codes.ts: lists every code of a lookup's error, and what to do about it. Written by `npm run generate`; do not edit.
 
 // biome-ignore-all format: one row a line
 

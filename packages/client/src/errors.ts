@@ -1,4 +1,4 @@
-// errors.ts: the error class of all lookups.
+// errors.ts: defines the error class of all lookups.
 //
 // Messages never quote a key, an address or an email address, because errors end up in logs.
 

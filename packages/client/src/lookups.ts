@@ -1,5 +1,5 @@
-// lookups.ts: the methods that an application calls. They are the same for this client and for @inkling/local, which
-// answers in the application's process.
+// lookups.ts: declares the methods that an application calls. They are the same for this client and for @inkling/local,
+// which answers in the application's process.
 
 import type { Answer, Extras, Lookup } from "./answers.ts";
 import type { AssessOptions, DecisionResult } from "./assess.ts";

@@ -1,4 +1,4 @@
-// fake-server.ts: a server for tests, with scripted responses.
+// fake-server.ts: runs a server for tests, with scripted responses.
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,4 @@
-// fake-visitors.ts: a fake client that has answers about the visitors in the middleware's tests.
+// fake-visitors.ts: provides a fake client that has answers about the visitors in the middleware's tests.
 
 import type { FakeInkling, FakeOptions } from "../src/testing/index.ts";
 import { fakeInkling } from "../src/testing/index.ts";

@@ -1,4 +1,4 @@
-// options.ts: the options of createLocal.
+// options.ts: declares the options of createLocal.
 
 import type { DataName, OnUnavailable } from "@inkling/client";
 

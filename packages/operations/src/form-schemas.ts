@@ -1,4 +1,5 @@
-// form-schemas.ts: derives what pages need to show a form for an operation. The console's bundle contains it instead of zod.
+// form-schemas.ts: derives what pages need to show a form for an operation. The console's bundle contains it instead of
+// zod.
 
 import type { AdminRole } from "@inkling/contract";
 import { type FieldSchema, fieldSchema, fieldsOf, RESOURCES } from "./index.ts";

@@ -1,4 +1,5 @@
-// problem.ts: the refusal of an operation. The admin API sends it as a problem document; the command line prints it.
+// problem.ts: defines the refusal of an operation. The admin API sends it as a problem document; the command line
+// prints it.
 
 import { ADMIN_PROBLEMS, type AdminProblemCode, type ProblemRow } from "@inkling/contract";
 import { StoreError } from "@inkling/store/error";

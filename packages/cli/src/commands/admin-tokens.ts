@@ -1,4 +1,4 @@
-// admin-tokens.ts: the texts of `inkling admin-tokens create | list | revoke`, and `inkling admin-tokens rotate`.
+// admin-tokens.ts: formats `inkling admin-tokens create | list | revoke`, and implements `inkling admin-tokens rotate`.
 
 import { ADMIN_TOKENS } from "@inkling/operations";
 import type { Command } from "commander";

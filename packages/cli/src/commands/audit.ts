@@ -1,4 +1,4 @@
-// audit.ts: the text of `inkling audit`.
+// audit.ts: formats the text of `inkling audit`.
 
 import { AUDIT, type Output } from "@inkling/operations";
 import type { OverrideJson } from "@inkling/store";

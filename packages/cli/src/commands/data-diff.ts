@@ -1,4 +1,4 @@
-// data-diff.ts: the text of `inkling data diff`. The console shows the same comparison.
+// data-diff.ts: formats the text of `inkling data diff`. The console shows the same comparison.
 
 import { ReleaseError, releasesBefore, requireCurrentName, requireKeptName } from "@inkling/data";
 import type { DATA, Input, Output } from "@inkling/operations";

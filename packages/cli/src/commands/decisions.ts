@@ -1,5 +1,5 @@
-// decisions.ts: `inkling decisions export`, which prints decisions while it reads them, and the texts of the commands
-// that derive from rows.
+// decisions.ts: implements `inkling decisions export`, which prints decisions while it reads them, and formats the
+// texts of the commands that derive from rows.
 
 import { DECISIONS, type Output } from "@inkling/operations";
 import { MAX_LINES } from "@inkling/operations/outcome-file";

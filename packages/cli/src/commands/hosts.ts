@@ -1,4 +1,4 @@
-// hosts.ts: the text of `inkling hosts`.
+// hosts.ts: formats the text of `inkling hosts`.
 
 import { HOSTS, type Output } from "@inkling/operations";
 import { isSharedDatabase } from "@inkling/store/store";

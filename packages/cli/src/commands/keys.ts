@@ -1,5 +1,5 @@
-// keys.ts: the texts of `inkling keys create | list | update | revoke | rotate | usage`, and what list and revoke do
-// while the database is unreachable.
+// keys.ts: formats the texts of `inkling keys create | list | update | revoke | rotate | usage`, and implements `list`
+// and `revoke` for the time while the database is unreachable.
 
 import type { Settings } from "@inkling/contract";
 import { type Input, KEYS, type Output } from "@inkling/operations";

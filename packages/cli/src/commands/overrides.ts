@@ -1,5 +1,5 @@
-// overrides.ts: `inkling overrides remove | import`, which take several values or a file, and the texts of the commands
-// that derive from rows.
+// overrides.ts: implements `inkling overrides remove | import`, which take several values or a file, and formats the
+// texts of the commands that derive from rows.
 
 import { readFileSync } from "node:fs";
 import { FLAGS_OF, issueLines, OVERRIDE_FLAGS, type OverrideFlag } from "@inkling/engine";

@@ -1,5 +1,5 @@
-// rules.ts: `inkling rules init | diff`, which write or compare files, and the texts and questions of the commands that
-// derive from rows. `replay` is in replay.ts.
+// rules.ts: implements `inkling rules init | diff`, which write or compare files, and has the texts and questions of
+// the commands that derive from rows. `replay` is in replay.ts.
 
 import { existsSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";

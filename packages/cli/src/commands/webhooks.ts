@@ -1,4 +1,4 @@
-// webhooks.ts: the texts of `inkling webhooks add | list | test | rotate | enable | remove | deliveries`.
+// webhooks.ts: formats the texts of `inkling webhooks add | list | test | rotate | enable | remove | deliveries`.
 
 import { type Output, WEBHOOKS } from "@inkling/operations";
 import type { Command } from "commander";

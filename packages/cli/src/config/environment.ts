@@ -1,4 +1,4 @@
-// environment.ts: the environment of this process. No other file reads it.
+// environment.ts: reads the environment of this process. No other file reads it.
 
 import type { NotifyOptions } from "../terminal/service-manager.ts";
 

@@ -1,5 +1,5 @@
-// setting-types.ts: the types of settings. Each type turns the text from a flag, a variable or a file into a value or a
-// problem.
+// setting-types.ts: defines the types of settings. Each type turns the text from a flag, a variable or a file into a
+// value or a problem.
 
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import { ownFeeds } from "@inkling/compiler/own-feed";

@@ -1,4 +1,4 @@
-// user.ts: the name of the user who runs the command, for the audit trail.
+// user.ts: finds the name of the user who runs the command, for the audit trail.
 //
 // Cost: one extra process if the environment does not contain the name.
 

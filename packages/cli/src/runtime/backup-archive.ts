@@ -1,5 +1,5 @@
-// backup-archive.ts: the file of `inkling backup`, a tar file whose first entry, manifest.json, has the size and hash
-// of every other entry.
+// backup-archive.ts: writes and reads the file of `inkling backup`, a tar file whose first entry, manifest.json, has
+// the size and hash of every other entry.
 
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";

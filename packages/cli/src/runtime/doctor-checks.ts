@@ -1,4 +1,4 @@
-// doctor-checks.ts: the checks of `inkling doctor` on this machine and its data, one row each.
+// doctor-checks.ts: implements the checks of `inkling doctor` on this machine and its data, one row each.
 // doctor-database.ts has the database checks.
 //
 // A finding that another command explains is one line with the command.

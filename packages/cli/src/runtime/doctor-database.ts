@@ -1,5 +1,5 @@
-// doctor-database.ts: the checks of `inkling doctor` on the database, one row each. doctor-checks.ts has the other
-// checks.
+// doctor-database.ts: implements the checks of `inkling doctor` on the database, one row each. doctor-checks.ts has the
+// other checks.
 
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";

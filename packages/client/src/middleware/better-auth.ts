@@ -1,4 +1,4 @@
-// better-auth.ts: a plugin for better-auth that asks for a decision before each user is created, however the
+// better-auth.ts: provides a plugin for better-auth that asks for a decision before each user is created, however the
 // user signs up.
 //
 // better-auth is not imported, because it accepts any error named APIError.

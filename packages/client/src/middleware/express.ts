@@ -1,4 +1,4 @@
-// express.ts: `req.visitor` and `protect()` for Express 4 and 5, and for any other framework that calls (req,
+// express.ts: provides `req.visitor` and `protect()` for Express 4 and 5, and for any other framework that calls (req,
 // res, next).
 
 import { type Admitted, type Assessor, gate, type ProtectOptions } from "./protect.ts";

@@ -1,4 +1,4 @@
-// fastify.ts: `request.visitor` and `protect()` for Fastify.
+// fastify.ts: provides `request.visitor` and `protect()` for Fastify.
 
 /// <reference types="fastify" preserve="true" />
 

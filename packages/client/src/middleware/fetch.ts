@@ -1,5 +1,5 @@
-// fetch.ts: `protect()` and the visitor for handlers from a Request to a Response: Bun, Deno, edge runtimes, and
-// frameworks built on them.
+// fetch.ts: provides `protect()` and the visitor for handlers that take a Request and return a Response: Bun, Deno,
+// edge runtimes, and frameworks built on them.
 
 import { type Admitted, type Assessor, gate, type ProtectOptions } from "./protect.ts";
 import { type BodyOptions, bodyReader, respond } from "./request-body.ts";

@@ -1,4 +1,4 @@
-// hono.ts: `c.var.visitor` and `protect()` for Hono, on Node, Bun, Deno and edge runtimes.
+// hono.ts: provides `c.var.visitor` and `protect()` for Hono, on Node, Bun, Deno and edge runtimes.
 //
 // The connection's address comes from what the server passes as `c.env`: `{ incoming }` on Node, the server itself on
 // Bun, and `{ remoteAddr }` on Deno. If there is no such value, as on Cloudflare, set `address`: visitor(inkling, {

@@ -1,4 +1,4 @@
-// koa.ts: `ctx.state.visitor` and `protect()` for Koa. `new Koa<State>()` gives `ctx.state` its types.
+// koa.ts: provides `ctx.state.visitor` and `protect()` for Koa. `new Koa<State>()` gives `ctx.state` its types.
 
 import { type Admitted, type Assessor, gate, type ProtectOptions } from "./protect.ts";
 import { type NodeRequest, nodeFacts } from "./request-facts.ts";

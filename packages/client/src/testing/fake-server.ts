@@ -1,4 +1,4 @@
-// fake-server.ts: a server in this process, which returns the answers that a test sets.
+// fake-server.ts: simulates a server in this process, which returns the answers that a test sets.
 
 import type { Answer, Lookup } from "../answers.ts";
 import type { DecisionResult } from "../assess.ts";

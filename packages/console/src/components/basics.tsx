@@ -1,4 +1,4 @@
-// basics.tsx: the small parts that all pages share.
+// basics.tsx: defines the small parts that all pages share.
 
 import { type ComponentChildren, Fragment } from "preact";
 import { formatExact, formatRelative } from "../format.ts";

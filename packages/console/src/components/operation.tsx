@@ -1,4 +1,4 @@
-// operation.tsx: a form made from the schema of an operation's input, and a button that runs an operation.
+// operation.tsx: creates forms from the schema of an operation's input, and buttons that run an operation.
 
 import type { Api } from "@inkling/operations";
 import type { FormSchemas } from "@inkling/operations/form-schemas";

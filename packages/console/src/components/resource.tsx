@@ -1,5 +1,5 @@
-// resource.tsx: the page of a resource: a list with filters, selection and actions, a form for a new one, and the page
-// of a single one. Filters, forms and plain columns are made from the schemas of the operations.
+// resource.tsx: shows the objects of a resource: a list with filters, selection and actions, a form for a new object,
+// and the page of a single object. Filters, forms and plain columns are created from the schemas of the operations.
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-// table.tsx: a table that may be wider than the window. On a phone, each row becomes a block with labels.
+// table.tsx: shows a table that may be wider than the window. On a phone, each row becomes a block with labels.
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-// zoom.tsx: a map that can be zoomed and moved with buttons, keyboard, wheel, dragging or two fingers.
+// zoom.tsx: shows a map that can be zoomed and moved with buttons, keyboard, wheel, dragging or two fingers.
 //
 // The map takes over only the gestures that it needs. The wheel zooms the map only while the map has the focus or Ctrl
 // is pressed. Touchpads report a two-finger pinch as a wheel event with Ctrl. One finger scrolls the page until the map

@@ -1,4 +1,4 @@
-// app.ts: the admin API as a function from a request to a response. It opens no socket.
+// app.ts: implements the admin API as a function from a request to a response. It opens no socket.
 //
 // An unexpected error becomes a 500 without details, and the log gets its stack. If the database is unreachable or
 // refuses this server, the response is a 503, and the log gets the reason. Source: docs/admin-api.md,

@@ -1,4 +1,4 @@
-// app.ts: the HTTP API as a function from a request to a response. It opens no socket.
+// app.ts: implements the HTTP API as a function from a request to a response. It opens no socket.
 //
 // An unexpected error becomes a 500 without details, and the log gets its stack.
 //

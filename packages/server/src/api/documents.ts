@@ -1,6 +1,6 @@
-// documents.ts: the documents that the public listener serves without a key: /openapi.json, the reference page under
-// /docs, which is Swagger UI, and /docs/errors. The first request for a document imports this file, so that startup
-// does not pay for it. A document is built or read once, then kept.
+// documents.ts: serves documents without a key on the public listener: /openapi.json, the reference page under /docs,
+// which is Swagger UI, and /docs/errors. The first request for a document imports this file, so that startup does not
+// wait for it. A document is built or read once, then kept.
 
 import { readFileSync } from "node:fs";
 import { PROBLEMS } from "@inkling/contract";

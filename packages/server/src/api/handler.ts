@@ -1,4 +1,4 @@
-// handler.ts: defines what an operation's handler receives, and what the functions that read a body need of it.
+// handler.ts: defines what an operation's handler receives, and what it passes to functions that read a body.
 
 import type { OperationId, OperationRow, Scope } from "@inkling/contract";
 import type { Call } from "../batch/batch.ts";

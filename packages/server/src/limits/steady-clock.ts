@@ -1,5 +1,5 @@
-// steady-clock.ts: the time that determines a lookup's UTC day, for quotas and usage. It follows the machine's clock,
-// but ignores a jump that is quickly reversed.
+// steady-clock.ts: provides the time that determines a lookup's UTC day, for quotas and usage. It follows the machine's
+// clock, but ignores a jump that is quickly reversed.
 //
 // Cost: two clock reads per millisecond with requests.
 //

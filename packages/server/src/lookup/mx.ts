@@ -1,4 +1,4 @@
-// mx.ts: the MX check. It queries DNS for the domain of an email address and applies the finding to the answer.
+// mx.ts: implements the MX check, which queries DNS for an email address's domain and applies the finding to the answer.
 //
 // Source: docs/email.md.
 //

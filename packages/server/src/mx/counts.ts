@@ -1,4 +1,4 @@
-// counts.ts: counters of `checks=mx` for /metrics. They count outcomes and contain no domain.
+// counts.ts: keeps counters of `checks=mx` for /metrics. They count outcomes and contain no domain.
 //
 // The numbers are in shared memory, like those of telemetry/counts.ts.
 

@@ -1,5 +1,5 @@
-// problems-page.ts: the page that `type` in a problem document links to: every code of an API with its status, title
-// and detail. Both listeners serve it at /docs/errors, without any other file.
+// problems-page.ts: creates the page that `type` in a problem document links to. It lists every code of an API with its
+// status, title and detail. Both listeners serve it at /docs/errors, without any other file.
 
 import type { ProblemRow } from "@inkling/contract";
 

@@ -1,4 +1,4 @@
-// verify-thread.ts: a thread that verifies one release (verify.ts).
+// verify-thread.ts: verifies one release in a thread (verify.ts).
 
 import { messageOf, ReleaseError, verifyRelease } from "@inkling/data";
 

@@ -1,4 +1,4 @@
-// worker.ts: one of several threads that answer requests on the same port.
+// worker.ts: runs one of several threads that answer requests on the same port.
 //
 // A worker opens no database. The primary sends it overrides, the ruleset, the name of the release, and the memory that
 // has keys, usage and limits.

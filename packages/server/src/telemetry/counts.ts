@@ -1,4 +1,4 @@
-// counts.ts: counters of the request path, as plain numbers in one block of memory that scrapes read.
+// counts.ts: keeps counters of the request path, as plain numbers in one block of memory that scrapes read.
 //
 // Cost: 8 ns per request. The block is shared memory that outlives a worker. A new worker continues its predecessor's
 // counts. Array reads use `!`, because the layout bounds every index.

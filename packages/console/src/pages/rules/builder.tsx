@@ -1,5 +1,5 @@
-// builder.tsx: the rule builder, which shows one rule of the draft as fields. Every change is written into the draft's
-// text immediately, and the fields are read from the text again, so that text and builder cannot differ.
+// builder.tsx: implements the rule builder, which shows one rule of the draft as fields. Every change is written into
+// the draft's text immediately, and the fields are read from the text again, so that text and builder cannot differ.
 
 import { ACTIONS, type FactType } from "@inkling/contract";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";

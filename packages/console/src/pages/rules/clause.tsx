@@ -1,4 +1,4 @@
-// clause.tsx: the fields of one clause of a condition: a fact, an operator, and what the operator needs.
+// clause.tsx: shows the fields of one clause of a condition: a fact, an operator, and what the operator needs.
 
 import { COUNTRY_CODES } from "@inkling/contract";
 import { useState } from "preact/hooks";

@@ -1,5 +1,5 @@
-// editor.tsx: the rules' editor, CodeMirror with completion, with mistakes marked in place, with the meaning of the
-// fact under the pointer, and with each rule's hits beside its first line.
+// editor.tsx: implements the rules' editor: CodeMirror with completion, with mistakes marked in place, with the meaning
+// of the fact under the pointer, and with each rule's hits beside its first line.
 //
 // It is in a shadow root, where CodeMirror needs no style element, which the content security policy forbids.
 

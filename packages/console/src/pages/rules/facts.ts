@@ -1,4 +1,4 @@
-// facts.ts: the facts that a ruleset's conditions can read, as completion, hover and the rule builder show them.
+// facts.ts: lists the facts that a ruleset's conditions can read, as completion, hover and the rule builder show them.
 
 import { FACT_NAMES, FACT_ROWS, type FactType } from "@inkling/contract";
 import type { DeclaredFacts } from "../../answers.ts";

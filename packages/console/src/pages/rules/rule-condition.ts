@@ -1,4 +1,4 @@
-// rule-condition.ts: the conditions that the rule builder can show, and their text.
+// rule-condition.ts: reads and writes the conditions that the rule builder can show.
 //
 // The parser is the engine's. A clause is found by writing it: each operator writes the clause that it would be, and
 // the clause is shown only if its text has the syntax tree of the text that was read. Therefore, the builder cannot
