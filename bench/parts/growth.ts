@@ -1,5 +1,5 @@
 // growth.ts: measures geolocation with today's ranges, and with 4 and 10 times as many (lib/grow.ts): lookup time,
-// memory, build time, file size.
+// memory, build time and file size.
 //
 // All sizes use the same addresses. A factor of 10 takes two minutes, 8 GB of memory and 3 GB of disk.
 

@@ -1,5 +1,5 @@
-// floor.c: the memory cost of a lookup without the lookup itself. It makes as many dependent reads of random cache lines
-// as a lookup does, each in the segment section that the lookup reads at that point.
+// floor.c: measures the memory cost of a lookup without the lookup itself. It makes as many dependent reads of random
+// cache lines as a lookup does, each in the segment section that the lookup reads at that point.
 //
 // run  floor SEGMENT OFFSET:BYTES ...; then "lines COUNT BLOCK" on standard input, and a line of figures out, as in
 //      reader.mjs

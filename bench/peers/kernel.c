@@ -1,5 +1,5 @@
-// kernel.c: measures what the operating system takes for two things that every program needs. If it takes long, starts
-// and builds do, too.
+// kernel.c: measures what the operating system takes for a new page of memory and for a system call. If these are slow,
+// starts and builds are slow, too.
 //
 // run  kernel; out  the CPU time in ns of the first use of 4 KB of memory, and of a system call, on one line
 

@@ -1,5 +1,5 @@
-// settings-table.ts: generates the list in docs/configuration.md from the rows of the settings. A table of five columns
-// was wider than a screen.
+// settings-table.ts: generates the list in docs/configuration.md from the rows of the settings. It is not a table,
+// because a table of five columns was wider than a screen.
 
 import {
   flagName,

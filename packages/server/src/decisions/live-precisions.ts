@@ -1,5 +1,4 @@
-// live-precisions.ts: keeps in memory how often each reason was right in this installation, so that a decision can show
-// it without a query.
+// live-precisions.ts: keeps the precision of each reason in memory, so that a decision can show it without a query.
 //
 // Cost: every five minutes, the counts of 90 days are read in 90 steps (store, decision-counts.ts).
 

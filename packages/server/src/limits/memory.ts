@@ -1,8 +1,8 @@
 // memory.ts: limits the unfinished bodies and the open streams of this thread, for all keys together and for each key.
 //
 // Every path that needs a whole body reads it here, with or without a key, so that one limit holds for all of them.
-// 5,000 connections without a key held 340 MB of unfinished bodies. Bun closes a connection whose body takes longer
-// than 12 s, so nobody can keep a share for long.
+// Without this limit, 5,000 connections without a key held 340 MB of unfinished bodies. Bun closes a connection whose
+// body takes longer than 12 s, so nobody can keep a share for long.
 
 import { FairShares } from "../sharing/fair-shares.ts";
 

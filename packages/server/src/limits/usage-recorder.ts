@@ -1,8 +1,8 @@
 // usage-recorder.ts: counts lookups and refusals per key and UTC day, and the host's traffic per hour. It stores the
 // counts in the background.
 //
-// Cost: record: one Map access and one addition; memory: one tally for each key used today, and for each key of a day
-// that is not stored yet.
+// Cost: a count takes one Map access and one addition. Memory: one tally for each key used today, and for each key of a
+// day that is not stored yet.
 //
 // While the store is unreachable, counts add up here. A batch of counts keeps its sequence number and its entries until
 // the store has confirmed it. The store remembers the sequence number of the last batch that it counted
