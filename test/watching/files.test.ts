@@ -36,6 +36,14 @@ const sections = [...page.matchAll(/^### (.+)$/gm)].map(([, title]) =>
 );
 const LINK = /^https:\/\/inkling\.example\/docs\/troubleshooting\.md#([\w-]+)$/;
 
+test("docs/monitoring.md has the scrape configuration of deploy/prometheus", () => {
+  const [, code = ""] = /```yaml\n([\s\S]*?)```/.exec(
+    readFileSync(join(ROOT, "docs/monitoring.md"), "utf8"),
+  )!;
+  const stored = Bun.YAML.parse(readFileSync(join(ROOT, "deploy/prometheus/prometheus.yml"), "utf8"));
+  expect(stored).toMatchObject(Bun.YAML.parse(code) as object);
+});
+
 test("queries name metrics and labels that exist", () => {
   expect(QUERIES.length).toBeGreaterThan(40);
   expect([...ALERTS.map(({ expr }) => expr), ...QUERIES].flatMap(unknownIn)).toEqual([]);

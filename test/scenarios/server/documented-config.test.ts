@@ -438,7 +438,16 @@ describe("the service of systemd", () => {
       "a feed was unreachable",
       0,
       0,
-      ["backup", CHECKOUT, "npm", "update", "systemctl daemon-reload", "systemctl restart inkling"],
+      [
+        "backup",
+        CHECKOUT,
+        "npm",
+        "update",
+        "systemctl daemon-reload",
+        "systemctl restart inkling",
+        "curl",
+        "doctor",
+      ],
     ],
   ])("the documented upgrade, if %s", (_name, backup, npm, wanted) => {
     const steps = commandsAfter("Upgrade the program", "docs/backup.md");
@@ -451,9 +460,11 @@ describe("the service of systemd", () => {
       "runuser",
       `case "$*" in
 *" backup "*) echo backup >>${log}; echo "$*" >${log}.backup; exit ${backup} ;;
+*" doctor") echo doctor >>${log} ;;
 *) echo update >>${log}; exit 3 ;;
 esac`,
     );
+    program("curl", `echo curl >>${log}`);
     program("git", `echo "git $*" >>${log}`);
     program("npm", `echo npm >>${log}; exit ${npm}`);
     program("systemctl", `echo "systemctl $*" >>${log}`);
