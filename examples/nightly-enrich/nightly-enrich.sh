@@ -2,7 +2,7 @@
 # nightly-enrich.sh: adds countries, cities and flags to yesterday's visits.
 #
 # in   a folder with visits-YYYY-MM-DD.csv; further arguments go to `inkling enrich`; DAY=YYYY-MM-DD for
-#      another day; MAX_AGE=45d to fail if data is older or missing; INKLING_CONFIG=FILE for the service's settings
+#      another day; MAX_AGE=75d to fail if data is older or missing; INKLING_CONFIG=FILE for the service's settings
 # out  yesterday.csv in that folder, replaced only when it is complete; prints nothing unless it fails
 # exit the exit code of `inkling enrich`, or 3 if data is too old or missing: not 0 if yesterday.csv was not replaced
 set -eu

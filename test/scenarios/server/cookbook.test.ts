@@ -2,8 +2,9 @@
 // PostgreSQL, nginx and DuckDB are real. For nftables, journald and ClickHouse, the test records the commands.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { Reader } from "@maxmind/geoip2-node";
 import { FEEDS } from "../../../packages/compiler/src/catalog/feeds.ts";
@@ -80,6 +81,30 @@ test("a log", async () => {
   ]);
 });
 
+test("many compressed files: one output or one for each, and none from a damaged file", async () => {
+  const line = (ip: string) => gzipSync(`${ip} "GET / HTTP/1.1" 200\n`);
+  writeFileSync(join(folder, "access.log.1.gz"), line(PROXY));
+  writeFileSync(join(folder, "access.log.2.gz"), line(OTHER));
+  const [joining] = ENRICH.match(/^cat access\.log.*$/m)!;
+  await shell(joining);
+  const output = join(folder, "access-enriched.log");
+  expect(readFileSync(output, "utf8").match(/is_proxy=\w+/g)).toEqual(["is_proxy=true", "is_proxy=false"]);
+  writeFileSync(join(folder, "access.log.2.gz"), line(OTHER).subarray(0, -9));
+  await expect(shell(joining)).rejects.toThrow("access-enriched.log was not written");
+
+  for (const name of ["logs", "enriched"]) mkdirSync(join(folder, name));
+  for (const [name, ip] of Object.entries({ a: PROXY, b: OTHER }))
+    writeFileSync(
+      join(folder, `logs/${name}.ndjson.gz`),
+      gzipSync(`${JSON.stringify({ request: { client_ip: ip } })}\n`),
+    );
+  await shell(/^for f in[\s\S]*?^done$/m.exec(ENRICH)![0]);
+  const enriched = (name: string) =>
+    gunzipSync(readFileSync(join(folder, `enriched/${name}.ndjson.gz`))).toString();
+  expect(enriched("a")).toContain('"is_proxy":true');
+  expect(enriched("b")).toContain('"is_proxy":false');
+});
+
 test("formats: the output of each row", async () => {
   const zero = temporaryFolder();
   smallRelease(zero, 0); // its network is no proxy
@@ -94,7 +119,11 @@ test("formats: the output of each row", async () => {
 });
 
 test("every day: exports and a load, unless data is too old, or the update fails", async () => {
-  const [script] = blocks("Every day");
+  const [start, duckdb, postgres, clickhouse] = blocks("Every day");
+  const userFiles = temporaryFolder();
+  const script = [start, duckdb, postgres, clickhouse]
+    .join("")
+    .replaceAll("/var/lib/clickhouse/user_files", userFiles);
   const stubs = temporaryFolder();
   const home = temporaryFolder();
   const daily = async (update: number, status: number) => {
@@ -105,13 +134,21 @@ test("every day: exports and a load, unless data is too old, or the update fails
       "inkling",
       `case "$2" in update) exit ${update};; status) exit ${status};; esac\nexec "${real}" "$@"`,
     );
-    stub("psql", `echo "psql $*" >> "${folder}/calls"`);
-    await run(["env", `HOME=${home}`, `PATH=${stubs}:${process.env.PATH}`, "sh", "-c", script!], home);
+    for (const name of ["psql", "clickhouse-client"]) stub(name, `echo "${name} $*" >> "${folder}/calls"`);
+    await run(["env", `HOME=${home}`, `PATH=${stubs}:${process.env.PATH}`, "sh", "-c", script], home);
   };
   await daily(3, 0);
-  expect(calls()).toEqual(["psql -q -v ON_ERROR_STOP=1 -f load.sql"]);
-  for (const name of ["countries.parquet", "reputation.csv", "disposable.csv"])
-    expect([name, existsSync(join(home, name))]).toEqual([name, true]);
+  expect(calls()).toEqual([
+    "psql -q -v ON_ERROR_STOP=1 -f load.sql",
+    "clickhouse-client --query SYSTEM RELOAD DICTIONARIES",
+  ]);
+  const outputs = [...script.matchAll(/--out (\S+\.\w+)$/gm)].map(([, name]) => name!);
+  expect(outputs).toHaveLength(6);
+  for (const name of outputs) expect([name, existsSync(join(home, name))]).toEqual([name, true]);
+  // The release has no networks, and so the folder has no inkling_network.csv.
+  const [, listed = ""] = /It replaces (.*?), and no other/s.exec(PAGE) ?? [];
+  const files = [...listed.matchAll(/`(.*?)`/g)].map(([, name]) => name!).sort();
+  expect(files).toEqual([...readdirSync(userFiles), "inkling_network.csv"].sort());
   for (const [update, status] of [
     [1, 0],
     [0, 3],
@@ -279,21 +316,26 @@ INSERT INTO visits VALUES (1, '${PROXY}'), (2, '${OTHER}'), (3, '2001:db8::1');\
     writeFileSync(join(folder, name), sql);
     return shell(`psql --no-psqlrc -v ON_ERROR_STOP=1 -qAt "${postgres!.url()}" -f ${name} | sort`);
   };
-  const [reputation, command, places] = blocks("PostgreSQL");
-  await shell("inkling export csv --lookup reputation --out reputation.csv");
-  const loading = reputation!.slice(reputation!.indexOf("BEGIN;"));
-  for (const sql of [`${visits}${reputation}`, loading])
-    expect(await psql("load.sql", sql)).toBe(`1|${PROXY}|t\n2|${OTHER}|\n3|2001:db8::1|\n`);
-  await shell(command!);
-  expect(await psql("places.sql", places!)).toBe(
-    `1|${PROXY}|GB|${smallCity(1)}\n2|${OTHER}||\n3|2001:db8::1||\n`,
+  const [tables, load, joined, convert] = blocks("PostgreSQL");
+  const [, , exports] = blocks("Every day");
+  await shell(exports!.replace(/^psql.*$/m, ""));
+  await psql("tables.sql", `${visits}${tables}${convert}`);
+  for (const text of [load!, load!.replaceAll("TRUNCATE", "DELETE FROM")]) {
+    await psql("load.sql", text);
+    expect(await psql("join.sql", joined!)).toBe(
+      `1|${PROXY}|GB|${smallCity(1)}|t\n2|${OTHER}|||\n3|2001:db8::1|||\n`,
+    );
+  }
+  const asText = joined!.replaceAll(" ip ", " inet_or_null(ip) ").replaceAll(" ip;", " inet_or_null(ip);");
+  await psql("text.sql", "ALTER TABLE visits ALTER ip TYPE text; UPDATE visits SET ip = '-' WHERE id = 3;");
+  expect(await psql("join.sql", asText)).toBe(
+    `1|${PROXY}/32|GB|${smallCity(1)}|t\n2|${OTHER}/32|||\n3|-|||\n`,
   );
 
   const listed = smallDomain(1);
   const emails = [`a@${listed}`, `b@Mail.${listed.toUpperCase()} `, `c@x${listed}`, "d", "e@com"];
   const signups = `CREATE TABLE signups (email text);
 INSERT INTO signups VALUES ${emails.map((email) => `('${email}')`)}, (NULL);\n`;
-  await shell("inkling export csv --lookup email --out disposable.csv");
   const [, domains] = blocks("Email addresses");
   const rows = emails.map((email, i) => (i < 2 ? `${email}|t|${listed}` : `${email}|f|`));
   const found = await psql("emails.sql", `${signups}${domains}`);

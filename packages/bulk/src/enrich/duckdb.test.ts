@@ -31,7 +31,7 @@ test("DuckDB reads quoted cities that come late, as docs/enrich.md says", async 
   const rowsOf = async (query: string) =>
     (await connection.runAndReadAll(query.replaceAll(`'${target}'`, `'${join(temp, target)}'`))).getRows();
 
-  const [, query = ""] = /```sql\n(.*?)```/s.exec(readFileSync(PAGE, "utf8")) ?? [];
+  const [, query = ""] = /```sql\n(SELECT .* read_csv.*;)\n```/.exec(readFileSync(PAGE, "utf8")) ?? [];
   expect(await rowsOf(`${query.replace(/;\s*$/, "")} ORDER BY 1`)).toEqual([
     ["GB", BigInt(PLAIN_ROWS)],
     [null, 2n],
@@ -46,6 +46,26 @@ test("DuckDB reads quoted cities that come late, as docs/enrich.md says", async 
     "Expected Number of Columns",
   );
   tried(import.meta.path, DUCKDB, DUCKDB, "reading the output of `inkling enrich`, as in enrich.md");
+});
+
+test("DuckDB reads fields of NDJSON that come late, as docs/enrich.md says", async () => {
+  const temp = temporaryFolder();
+  const dataDir = join(temp, "data");
+  smallRelease(dataDir, 1);
+  const row = (ip: string) => `{"ip":"${ip}"}\n`;
+  writeFileSync(join(temp, "visits.ndjson"), row("8.8.8.8").repeat(PLAIN_ROWS) + row("81.2.69.142"));
+  const target = join(temp, "visits-with-locations.ndjson");
+  const args = ["enrich", join(temp, "visits.ndjson"), "--out", target];
+  expect((await runHere(args, { env: { INKLING_DATA_DIR: dataDir }, cwd: temp })).code).toBe(0);
+  const connection = await (await DuckDBInstance.create(":memory:")).connect();
+  const [, query = ""] = /```sql\n(SELECT .* read_ndjson.*?);\n```/.exec(readFileSync(PAGE, "utf8")) ?? [];
+  const rowsOf = async (text: string) =>
+    (await connection.runAndReadAll(text.replace("visits-with-locations.ndjson", () => target))).getRows();
+  expect(await rowsOf(`${query} ORDER BY 1`)).toEqual([
+    ["GB", 1n],
+    [null, BigInt(PLAIN_ROWS)],
+  ]);
+  await expect(rowsOf(query.replace(", sample_size = -1", ""))).rejects.toThrow("country_iso_code");
 });
 
 /** Returns the queries in a section of docs/exports.md. */
@@ -90,6 +110,18 @@ test("DuckDB joins visits with the Parquet export, as docs/exports.md says", asy
       [null, null],
     ].map(([ip = null, country = null]) => [ip, 7, country]),
   );
+  const [, replaced = ""] = /^For a flag, replace (.*)\.$/m.exec(readFileSync(EXPORTS, "utf8")) ?? [];
+  const flags = [...replaced.matchAll(/`(\S+)` with `(\S+)`/g)];
+  expect(flags).toHaveLength(3);
+  const reputation = join(temp, "reputation.parquet");
+  const exported = ["export", "parquet", "--lookup", "reputation", "--out", reputation];
+  expect((await runHere(exported, { env: { INKLING_DATA_DIR: dataDir }, cwd: temp })).code).toBe(0);
+  const flagged = flags.reduce((query, [, from, to]) => query.replaceAll(from!, to!), joined!);
+  expect(
+    await rowsOf(
+      `SELECT ip FROM (${flagged.replace("'reputation.parquet'", `'${reputation}'`)}) WHERE proxy ORDER BY ip`,
+    ),
+  ).toEqual([["81.2.69.0"], ["81.2.69.255"], ["::ffff:81.2.69.1"]]);
   expect(await rowsOf(one!)).toEqual([]);
   const hex = `00000000000000000000ffff${Buffer.from([81, 2, 69, 142]).toString("hex")}`;
   expect(await rowsOf(one!.replaceAll(/'0{20}ffff[0-9a-f]{8}'/g, `'${hex}'`))).toEqual([["GB"]]);

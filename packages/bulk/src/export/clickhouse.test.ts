@@ -61,6 +61,7 @@ test.if(how === "")(`ClickHouse looks up what the export holds, as docs/exports.
       domains,
       reload,
       countries,
+      "SELECT version()",
     ],
     folder,
   );
@@ -70,7 +71,8 @@ test.if(how === "")(`ClickHouse looks up what the export holds, as docs/exports.
     ["8.8.8.8", none],
     [ADDRESS, known],
   ];
-  expect([rows[5], rows.at(-1)]).toEqual([found("", "GB"), found("", "GB")]);
+  expect([rows[5], rows[9]]).toEqual([found("", "GB"), found("", "GB")]);
+  expect(PAGE).toContain(`in ClickHouse ${/^\d+\.\d+/.exec(String(rows[10]))![0]} (chdb)`);
   expect(rows[6]).toEqual(found(false, true));
   expect(rows[7]).toEqual(emails.map((email, i) => (i < 2 ? [email, 1, listed] : [email, 0, ""])));
   tried(
@@ -87,24 +89,43 @@ test.if(how === "")(`ClickHouse reads a dictionary from a table, as docs/exports
   const section = PAGE.split("\n### Remote ClickHouse\n")[1]!;
   const [, create = ""] = /```sql\n(.*?)```/s.exec(section) ?? [];
   const [, script = ""] = /```sh\n(.*?)```/s.exec(section) ?? [];
-  const [exporting, ...loading] = script
-    .replaceAll("countries.csv", join(folder, "countries.csv"))
-    .trim()
-    .split("\n");
-  const args = exporting!.replace(/^inkling /, "").split(" ");
-  expect((await runHere(args, { env: { INKLING_DATA_DIR: dataDir }, cwd: folder })).code).toBe(0);
+  const [stop, exporting, ...loading] = script.trim().split("\n");
+  expect(stop).toBe("set -e");
   const statements = loading.map((line) => /--query "(.*?)"(?: < (\S+))?$/.exec(line)!);
-  const country = `SELECT dictGet('inkling_countries', 'country_iso_code', tuple(IPv6StringToNumOrDefault(ip)))
-    FROM values('ip String', '${ADDRESS}', '8.8.8.8')`;
-  const rows = await rowsOf(
-    [
-      ...create.split(/;\n/).filter((text) => text.trim() !== ""),
-      ...statements.map(([, query = "", file]) =>
-        file === undefined ? query : `${query}\n${readFileSync(file, "utf8")}`,
-      ),
-      country,
-    ],
-    folder,
-  );
-  expect(rows.at(-1)).toEqual([["GB"], [""]]);
+  const [, others = ""] = /^For other columns, (.*?)\n\n/ms.exec(section) ?? [];
+  const columns = [...others.matchAll(/`((\w+) \w+ DEFAULT \w+)`/g)];
+  expect(columns).toHaveLength(4);
+
+  /** Returns what the dictionary has for an address in the export and for another, with one more column. */
+  async function load(lookup: string, column: string, definition: string): Promise<unknown[]> {
+    const file = join(folder, "countries.csv");
+    const exported = exporting!.split(" ").slice(1).join(" ");
+    const args = exported
+      .replace("--columns country_iso_code", `--lookup ${lookup} --columns ${column}`)
+      .replace("countries.csv", file);
+    expect((await runHere(args.split(" "), { env: { INKLING_DATA_DIR: dataDir }, cwd: folder })).code).toBe(
+      0,
+    );
+    const made = create.replaceAll(/country_iso_code String(?: DEFAULT '')?/g, definition);
+    const rows = await rowsOf(
+      [
+        ...made.split(/;\n/).filter((text) => text.trim() !== ""),
+        ...statements.map(([, query = "", from]) =>
+          from === undefined ? query : `${query}\n${readFileSync(file, "utf8")}1.2.3.0/24,\n`,
+        ),
+        `SELECT toString(dictGet('inkling_countries', '${column}', tuple(IPv6StringToNumOrDefault(ip))))
+    FROM values('ip String', '${ADDRESS}', '1.2.3.4')`,
+      ],
+      folder,
+    );
+    return rows.at(-1)!;
+  }
+  expect(await load("geolocate", "country_iso_code", "country_iso_code String DEFAULT ''")).toEqual([
+    ["GB"],
+    [""],
+  ]);
+  const [latitude, radius, , proxy] = columns;
+  expect((await load("geolocate", latitude![2]!, latitude![1]!))[1]).toEqual(["nan"]);
+  expect((await load("geolocate", radius![2]!, radius![1]!))[1]).toEqual(["nan"]);
+  expect(await load("reputation", proxy![2]!, proxy![1]!)).toEqual([["true"], ["false"]]);
 });

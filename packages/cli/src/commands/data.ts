@@ -196,7 +196,7 @@ function addStatus(data: Command, context: Context): void {
   const command = data
     .command("status")
     .description("show the release in use: age, segments, feeds, missing data")
-    .option("--max-age <duration>", "exit with 3 if data is older or missing, such as 45d or 36h")
+    .option("--max-age <duration>", "exit with 3 if data is older or missing, such as 75d or 36h")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
@@ -208,7 +208,7 @@ the data.
 Examples:
   inkling data status
   inkling data status --json
-  inkling data status --max-age 45d > /dev/null && inkling enrich visits.csv --out visits-with-places.csv`,
+  inkling data status --max-age 75d > /dev/null && inkling enrich visits.csv --out visits-with-places.csv`,
     );
   addAction(command, context, READ_SETTINGS, ({ settings, flags }) => {
     const { dataDir } = settings;
@@ -267,7 +267,7 @@ function maxAgeOf(text: string | undefined): number {
   if (limit !== undefined) return limit;
   throw new CliError(
     `--max-age must be a number and s, m, h or d: it is ${JSON.stringify(text?.slice(0, 60))}`,
-    "for example --max-age 45d",
+    "for example --max-age 75d",
     EXIT.usage,
   );
 }
