@@ -9,6 +9,7 @@ import { exposed } from "../../../packages/cli/src/runtime/doctor-database.ts";
 import { Postgres } from "../../harness/postgres.ts";
 import { withPrograms } from "../../harness/programs.ts";
 import { temporaryFolder } from "../../harness/release.ts";
+import { until } from "../../harness/until.ts";
 
 const closes: (() => Promise<unknown>)[] = [];
 afterAll(async () => {
@@ -34,6 +35,15 @@ withPrograms(
     const [{ ssl }] = await sql`SELECT bool_and(ssl) AS ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
     WHERE application_name = 'inkling'`;
     expect(ssl).toBe(true);
+
+    // A new database host has a new certificate. If its file is replaced, the open store connects again.
+    await postgres.encrypt();
+    await until(() =>
+      stores[0]!.listKeys().then(
+        () => true,
+        () => false,
+      ),
+    );
 
     // The certificate is for another name; its issuer is not trusted.
     expect(openStore(verified.replace("localhost", "127.0.0.1"))).rejects.toThrow(/altnames/);

@@ -1,8 +1,8 @@
 // Tests the configurations in docs/ and of the client, unchanged, in the programs that they are for.
 
 import { describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { HOW_TO_INSTALL, hasPeer, PEERS, peerPath } from "../../harness/peers.ts";
 import { withPrograms } from "../../harness/programs.ts";
 import { made, projectFiles } from "../../harness/project-files.ts";
@@ -379,28 +379,101 @@ describe("the service of systemd", () => {
     expect(enabled).toBe(1); // in several-hosts.md
   });
 
-  test("a builder beside a server differs from a builder in its settings, its environment and its folder", () => {
-    const [, sed] = /^(sed [^>]*)\$unit > /m.exec(
-      commandsAfter("A builder beside a server", "docs/several-hosts.md"),
+  /** Returns all commands of a section of several-hosts.md. */
+  const commandsOf = (heading: string) => {
+    const [, section = ""] = readFileSync(join(ROOT, "docs/several-hosts.md"), "utf8").split(
+      `\n### ${heading}\n`,
+    );
+    const own = section.split(/\n##+ /)[0]!;
+    return Array.from(own.matchAll(/^```sh\n([\s\S]*?)^```$/gm), ([, code]) => code!).join("");
+  };
+
+  test.each(["/usr/lib/systemd/system", "/opt/inkling/deploy/systemd"])(
+    "a builder beside a server differs from a builder in settings, environment and folder: %s",
+    (installed) => {
+      const [steps = ""] = /^for unit in [\s\S]*? > .*\n/m.exec(commandsOf("A builder beside a server"))!;
+      const [root, unit] = [temporaryFolder(), join(folder, "inkling-builder.service")];
+      for (const path of [installed, "/etc/systemd/system"]) mkdirSync(join(root, path), { recursive: true });
+      copyFileSync(unit, join(root, installed, "inkling-builder.service"));
+      Bun.spawnSync(["sh", "-c", steps.replaceAll(/(?<= )\/(?=usr|opt|etc)/g, `${root}/`)]);
+      const made = readFileSync(join(root, "etc/systemd/system/inkling-builder.service"), "utf8");
+      const lines = (text: string) => text.split("\n").filter((line) => !line.startsWith("#"));
+      const alone = lines(readFileSync(unit, "utf8"));
+      const beside = lines(made);
+      expect(alone.filter((line) => !beside.includes(line))).toEqual([
+        "Conflicts=inkling.service",
+        "Environment=INKLING_CONFIG=/etc/inkling/inkling.toml",
+        "EnvironmentFile=-/etc/inkling/environment",
+        "WorkingDirectory=/var/lib/inkling",
+        "StateDirectory=inkling",
+      ]);
+      expect(beside.filter((line) => !alone.includes(line))).toEqual([
+        "Environment=INKLING_CONFIG=/etc/inkling/builder.toml",
+        "EnvironmentFile=-/etc/inkling/builder-environment",
+        "WorkingDirectory=/var/lib/inkling-builder",
+        "StateDirectory=inkling-builder",
+      ]);
+    },
+  );
+
+  test("`inkling-builder` is `inkling` with the builder's settings and environment", () => {
+    const [, script = ""] = /inkling-builder <<'END'\n([\s\S]*?)^END$/m.exec(
+      commandsOf("A builder beside a server"),
     )!;
-    const unit = join(folder, "inkling-builder.service");
-    const { stdout } = Bun.spawnSync(["sh", "-c", `${sed} ${unit}`]);
-    const lines = (text: string) => text.split("\n").filter((line) => !line.startsWith("#"));
-    const alone = lines(readFileSync(unit, "utf8"));
-    const beside = lines(stdout.toString());
-    expect(alone.filter((line) => !beside.includes(line))).toEqual([
-      "Conflicts=inkling.service",
-      "Environment=INKLING_CONFIG=/etc/inkling/inkling.toml",
-      "EnvironmentFile=-/etc/inkling/environment",
-      "WorkingDirectory=/var/lib/inkling",
-      "StateDirectory=inkling",
+    const bin = temporaryFolder();
+    writeFileSync(join(bin, "builder-environment"), "AWS_REGION=eu-1\n");
+    writeFileSync(join(bin, "inkling"), '#!/bin/sh\necho "$INKLING_CONFIG $AWS_REGION $*"\n', {
+      mode: 0o755,
+    });
+    const here = script.replace(/\/etc\/inkling(?=\/builder-env)/, bin);
+    const { stdout } = Bun.spawnSync(["sh", "-c", here, "sh", "feeds", "list"], {
+      env: { PATH: `${bin}:${process.env.PATH}` },
+    });
+    expect(stdout.toString()).toBe("/etc/inkling/builder.toml eu-1 feeds list\n");
+  });
+
+  test("the documented copy of a server for another has its secrets, but none of a builder", () => {
+    const [, page = ""] = readFileSync(join(ROOT, "docs/several-hosts.md"), "utf8").split(
+      "\n## Replace a host\n",
+    );
+    const [copy = ""] = /^tar .*$/m.exec(page)!;
+    const [from, to] = [temporaryFolder(), temporaryFolder()];
+    const files = ["inkling.toml", "environment", "postgres-ca.crt", "credentials/database_url"];
+    const builders = ["channel-key.pem", "new-key.pem", "builder.toml", "builder-environment"];
+    for (const path of [...files, ...builders]
+      .map((name) => `etc/inkling/${name}`)
+      .concat("var/lib/inkling/revoked")) {
+      mkdirSync(dirname(join(from, path)), { recursive: true });
+      writeFileSync(join(from, path), "");
+    }
+    const here = copy.replace("-C /", `-C ${from}`).replace("ssh NEW tar -C /", `tar -C ${to}`);
+    expect(Bun.spawnSync(["sh", "-c", here]).exitCode).toBe(0);
+    expect(readdirSync(join(to, "etc/inkling")).sort()).toEqual([
+      "credentials",
+      "environment",
+      "inkling.toml",
+      "postgres-ca.crt",
     ]);
-    expect(beside.filter((line) => !alone.includes(line))).toEqual([
-      "Environment=INKLING_CONFIG=/etc/inkling/builder.toml",
-      "EnvironmentFile=-/etc/inkling/builder-environment",
-      "WorkingDirectory=/var/lib/inkling-builder",
-      "StateDirectory=inkling-builder",
-    ]);
+    expect(readdirSync(join(to, "var/lib/inkling"))).toEqual(["revoked"]);
+  });
+
+  test("the nightly dump finds `runuser`, names the day and deletes old dumps only if it succeeds", () => {
+    const [, path = "", command = ""] = /^PATH=(\S+)\n30 2 \* \* \* root (.*)$/m.exec(
+      readFileSync(join(ROOT, "docs/backup.md"), "utf8"),
+    )!;
+    expect(path.split(":")).toContain("/usr/sbin");
+    const [bin, dumps] = [temporaryFolder(), temporaryFolder()];
+    const old = join(dumps, "inkling-2026-01-01.dump");
+    writeFileSync(old, "");
+    utimesSync(old, 0, 0);
+    const run = (status: number) => {
+      writeFileSync(join(bin, "runuser"), `#!/bin/sh\necho x\nexit ${status}\n`, { mode: 0o755 });
+      const here = command.replace("/var/backups/inkling", dumps).replaceAll("\\%", "%"); // cron's own escape
+      Bun.spawnSync(["sh", "-c", here], { env: { PATH: `${bin}:${path}` } });
+      return readdirSync(dumps).sort();
+    };
+    expect(run(1)).toEqual(["inkling-2026-01-01.dump", "new"]);
+    expect(run(0)).toEqual([expect.stringMatching(/^inkling-20\d\d-\d\d-\d\d\.dump$/)]);
   });
 
   test("the backup's command names a file per second, and old files of that name are deleted", () => {
