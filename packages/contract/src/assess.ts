@@ -296,7 +296,7 @@ export const DECISION = {
       optional: true,
       description:
         "The email address that the visitor probably meant. Only if the address looks mistyped. Ask the visitor, and never send mail to it unasked",
-      docs: "the address that the visitor [probably meant](email.md#labels), such as `jane@gmail.com` for `jane@gmail.con`; omitted unless the address looks mistyped. Ask the visitor, as [`protect()`](sign-up-protection.md) does, and send no mail to it, because it may belong to another person",
+      docs: "the address that the visitor [probably meant](email.md#labels), such as `jane@gmail.com` for `jane@gmail.con`; omitted unless the address looks mistyped. A confusable domain only gets the reason `confusable_domain`. Ask the visitor, as [`protect()`](sign-up-protection.md) does, and send no mail to it, because it may belong to another person",
     },
     facts: {
       type: "object",
@@ -312,7 +312,7 @@ export const DECISION = {
       optional: true,
       optIn: "evidence",
       description: "Only with `include=evidence`: the address lookups",
-      docs: "with `?include=evidence`: the lookups of the address, with their [evidence](evidence.md)",
+      docs: "with `?include=evidence`: `{ geolocate?, reputation? }`, the [answers](api.md) about the address, each with its [evidence](evidence.md); `reputation` also has its [network](api.md#network)",
       fields: {
         geolocate: { ...ANSWER_FIELDS.geolocate, optional: true },
         reputation: { ...ANSWER_FIELDS.reputation, optional: true },
@@ -323,7 +323,7 @@ export const DECISION = {
       optional: true,
       optIn: "evidence",
       description: "Only with `include=evidence`: the email lookup",
-      docs: "with `?include=evidence`: the lookup of the email address, with its evidence",
+      docs: "with `?include=evidence`: the [answer](email.md) about the email address, with its evidence",
     },
   },
 } as const satisfies Shape;

@@ -272,6 +272,7 @@ class FastAPI(Framework, unittest.TestCase):
 
     def start(self, client, **options):
         import fastapi
+        from asgi_client import TestClient
         from inkling.fastapi import protect
 
         app = fastapi.FastAPI()
@@ -280,33 +281,14 @@ class FastAPI(Framework, unittest.TestCase):
         async def view(decision=fastapi.Depends(protect(client, **options))):
             return {"action": decision.action}
 
-        async def call(body, content_type, sender):
-            sent = []
-            parts = [{"type": "http.request", "body": body.encode(), "more_body": False}]
-            scope = {
-                "type": "http",
-                "http_version": "1.1",
-                "method": "POST",
-                "path": "/",
-                "raw_path": b"/",
-                "root_path": "",
-                "scheme": "http",
-                "query_string": b"",
-                "client": ("127.0.0.1", 1),
-                "server": ("127.0.0.1", 2),
-                "headers": [(b"content-type", content_type.encode()), (b"x-forwarded-for", sender.encode())],
-            }
+        browser = TestClient(app)
 
-            async def receive():
-                return parts.pop() if parts else {"type": "http.disconnect"}
+        def send(body, content_type, sender):
+            headers = {"content-type": content_type, "x-forwarded-for": sender}
+            response = browser.post("/", content=body.encode(), headers=headers)
+            return response.status_code, response.json()
 
-            async def send(message):
-                sent.append(message)
-
-            await app(scope, receive, send)
-            return sent[0]["status"], json.loads(b"".join(it.get("body", b"") for it in sent))
-
-        return lambda *values: asyncio.run(call(*values))
+        return send
 
     async def hook(self, decision, request):
         from fastapi import HTTPException

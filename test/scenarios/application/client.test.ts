@@ -9,7 +9,10 @@ import { NO_FLAGS, SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "
 import { parsePeer } from "@inkling/engine";
 import { type NewKey, openStore, parseNewKey } from "@inkling/store";
 import fc from "fast-check";
+import { CLIENT_HINTS, SERVER_STATUSES } from "../../../packages/client/src/error-codes.ts";
+import { InklingError } from "../../../packages/client/src/errors.ts";
 import { formatIp, parseIp } from "../../../packages/client/src/ip.ts";
+import { namedBlocks } from "../../harness/named-blocks.ts";
 import { CLIENT, installClient, run } from "../../harness/published-packages.ts";
 import { tried } from "../../harness/recorded-rows.ts";
 import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "../../harness/release.ts";
@@ -28,8 +31,27 @@ const recipes = ["express", "fastify", "hono", "next"].map((framework) => {
   const isIt = (text: string) => text.includes(`"@inkling/client/${framework}"`);
   return [...SIGN_UP.matchAll(/^```[jt]s\n([\s\S]*?)^```$/gm)].map(([, text]) => text!).find(isIt)!;
 });
-/** Returns the name that a block's first line gives its file, if any. */
-const fileOf = (text: string) => /^\/\/ (\S+)\.ts\n/.exec(text)?.[1];
+/** The recipe with a CAPTCHA in TypeScript: the module, with the page's lines in place of those that begin as they do. */
+const captcha = (() => {
+  const section = SIGN_UP.split("## Challenge with a CAPTCHA")[1]!;
+  const [, changes] = /^```ts\n([\s\S]*?)^```$/m.exec(section)!;
+  const files = namedBlocks(section, "js");
+  const [imports, replacements] = changes!.split("\n\n");
+  const module = replacements!
+    .trimEnd()
+    .split("\n")
+    .reduce((code, line) => {
+      const start = /^.*?(?:\w\(\w*|secret: )/.exec(line)![0];
+      expect([start, code.split(`\n${start}`).length]).toEqual([start, 2]);
+      return code.replace(new RegExp(`^${RegExp.escape(start)}.*$`, "m"), line);
+    }, files.get("captcha.mjs")!);
+  return [
+    ["captcha", `${imports}\n${module}`],
+    ["with-captcha", files.get("sign-up.mjs")!.replace("./captcha.mjs", "./captcha.js")],
+  ] as const;
+})();
+/** Returns the name that a block's first line gives its file, if any, and its extension. */
+const fileOf = (text: string) => /^\/\/ (\S+)\.(m?)ts\n/.exec(text)?.slice(1);
 const typeScript = new Bun.Transpiler({ loader: "ts" });
 
 /** Installs the part of Next.js that the pages use. Its headers are those that a test sets. */
@@ -85,7 +107,7 @@ beforeAll(async () => {
   for (const text of blocks) {
     const file = fileOf(text);
     if (file !== undefined)
-      writeFileSync(join(project, `${basename(file)}.js`), typeScript.transformSync(text));
+      writeFileSync(join(project, `${basename(file[0]!)}.${file[1]}js`), typeScript.transformSync(text));
   }
 });
 afterAll(() => server.kill());
@@ -110,6 +132,26 @@ describe("the package", () => {
     expect([main.includes("ANSWER_NOT_SET"), testing.includes("ANSWER_NOT_SET")]).toEqual([false, true]);
   });
 
+  test.each([
+    ["TypeScript", README],
+    ["Python", readFileSync(join(ROOT, "packages/python/README.md"), "utf8")],
+  ])("the %s page says which codes are an `Unavailable`", (_, page) => {
+    const rows = [...page.matchAll(/^\| (`[A-Z_`, ]+`) \| .+ \| (an `Unavailable`|thrown|raised).* \|$/gm)];
+    const said = new Map(
+      rows.flatMap(([, codes, result]) =>
+        codes!.match(/[A-Z_]+/g)!.map((code) => [code, result === "an `Unavailable`"] as const),
+      ),
+    );
+    const statuses: Readonly<Record<string, number>> = SERVER_STATUSES;
+    for (const code of [...Object.keys(SERVER_STATUSES), ...Object.keys(CLIENT_HINTS)]) {
+      const error = new InklingError(code, "", { status: statuses[code] });
+      // An outcome throws, whatever its code.
+      const isUnavailable = error.isUnavailable && code !== "DECISIONS_UNREACHABLE";
+      expect([code, said.get(code) ?? false]).toEqual([code, isUnavailable]);
+    }
+    expect([...said.values()].filter((one) => !one).length).toBeGreaterThan(9);
+  });
+
   test("depends on nothing", () => {
     const manifest = JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8"));
     for (const kind of ["dependencies", "peerDependencies", "optionalDependencies"])
@@ -122,14 +164,20 @@ describe("the package", () => {
   ])("has types, which the pages' examples use: %s", async (module, moduleResolution) => {
     expect(blocks.length).toBeGreaterThan(3);
     [...blocks, ...recipes].forEach((text, i) => {
-      writeFileSync(join(project, `${basename(fileOf(text) ?? `readme-${i}`)}.ts`), text);
+      const [name = `readme-${i}`, module = ""] = fileOf(text) ?? [];
+      writeFileSync(join(project, `${basename(name)}.${module}ts`), text);
     });
+    for (const [name, text] of captcha) writeFileSync(join(project, `${name}.ts`), text);
     const subPaths = Object.keys(JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8")).exports);
     const frameworks = subPaths
       .filter((path) => path !== "." && path !== "./package.json")
       .map((path, i) => `import * as v${i} from "@inkling/client${path.slice(1)}";\nexport { v${i} };\n`)
       .join("");
     writeFileSync(join(project, "frameworks.ts"), frameworks);
+    const [types] = /^\| for \| types from [\s\S]*?\n\n/m.exec(README)!;
+    const names = [...new Set(types.match(/(?<=[`<])[A-Z]\w+/g))];
+    expect(names.length).toBeGreaterThan(10);
+    writeFileSync(join(project, "types.ts"), `export type { ${names.join(", ")} } from "@inkling/client";\n`);
     const compilerOptions = {
       module,
       moduleResolution,
@@ -140,7 +188,10 @@ describe("the package", () => {
       exactOptionalPropertyTypes: true,
       noEmit: true,
     };
-    writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
+    writeFileSync(
+      join(project, "tsconfig.json"),
+      JSON.stringify({ compilerOptions, include: ["*.ts", "*.mts"] }),
+    );
     expect(await run([join(ROOT, "node_modules/.bin/tsc"), "-p", "."], project)).toBe("");
   });
 });

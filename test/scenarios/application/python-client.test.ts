@@ -4,6 +4,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { namedBlocks } from "../../harness/named-blocks.ts";
 import { withPrograms } from "../../harness/programs.ts";
 import { run } from "../../harness/published-packages.ts";
 import { tried } from "../../harness/recorded-rows.ts";
@@ -38,23 +39,23 @@ if (withFrameworks === undefined)
 else
   test("protect() in FastAPI, Django and Flask", async () => {
     await run([withFrameworks, "-B", "test/test_protect.py"], PYTHON);
-    const examples = [...README.matchAll(/^```python\n([\s\S]*?)^```$/gm)].map(([, code]) => code!);
-    const hooks = examples.find((code) => code.includes("gate = protect("))!;
+    // The README's tests, as written: its files under their names, and no variables but the test's own.
     const folder = temporaryFolder();
-    const path = [PYTHON, process.env.PYTHONPATH].filter(Boolean).join(":");
-    const environment = ["TURNSTILE_SECRET=x", "TURNSTILE_SITE_KEY=the site key"];
-    const python = (code: string) =>
-      run(["env", `PYTHONPATH=${path}`, ...environment, withFrameworks, "-B", "-c", code], folder);
-    await python(hooks.replace("ink_live_…", "ink_test_fake_0"));
-    const tests = examples.filter((code) => code.includes("def test_sign_up"));
-    expect(tests).toHaveLength(3);
-    writeFileSync(join(folder, "sign_up.py"), examples.find((code) => code.includes("-> FastAPI:"))!);
-    // FastAPI's TestClient needs a package that FastAPI itself does not install.
-    const hasClient = Bun.spawnSync([withFrameworks, "-c", "import httpx"], {
-      env: { PYTHONPATH: path },
-    }).success;
-    for (const code of tests)
-      if (hasClient || !code.includes("TestClient")) await python(`${code}\n\ntest_sign_up()\n`);
+    const files = namedBlocks(README, "python");
+    for (const [name, code] of files) writeFileSync(join(folder, name), code);
+    const tests = [...files.keys()].filter((name) => name.startsWith("test_"));
+    expect(tests).toEqual(["test_sign_up.py", "test_application.py", "test_views.py"]);
+    const path = [PYTHON, join(PYTHON, "test"), process.env.PYTHONPATH].filter(Boolean).join(":");
+    const setUp = `import importlib.util, sys
+if importlib.util.find_spec("httpx") is None:
+    import asgi_client
+    sys.modules["fastapi.testclient"] = asgi_client
+`;
+    for (const name of tests) {
+      const call = `import ${name.replace(".py", "")} as it\nit.test_sign_up()\n`;
+      const variables = ["-u", "TURNSTILE_SITE_KEY", "-u", "TURNSTILE_SECRET", `PYTHONPATH=${path}`];
+      await run(["env", ...variables, withFrameworks, "-B", "-c", setUp + call], folder);
+    }
   });
 
 test("has complete types, by pyright", async () => {

@@ -6,6 +6,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path";
 import { openStore } from "@inkling/store";
 import { fetch } from "../../harness/checked-fetch.ts";
+import { namedBlocks } from "../../harness/named-blocks.ts";
 import { HOW_TO_INSTALL, hasPeer, PEERS, peerPath } from "../../harness/peers.ts";
 import { freePort } from "../../harness/ports.ts";
 import { installClient, run } from "../../harness/published-packages.ts";
@@ -15,6 +16,7 @@ import { type SmallServer, startServerOn } from "../../harness/server.ts";
 
 const ROOT = resolve(import.meta.dir, "../../..");
 const PAGE = readFileSync(join(ROOT, "docs/sign-up-protection.md"), "utf8");
+const PYTHON_PAGE = readFileSync(join(ROOT, "packages/python/README.md"), "utf8");
 const NODE = Bun.which("node")!;
 const BUN = process.execPath;
 const PROXY = SMALL_NETWORK.replace("0/24", "142");
@@ -25,23 +27,27 @@ const project = temporaryFolder();
 const children: Bun.Subprocess[] = [];
 let inkling: SmallServer;
 
-/** Returns a section's block that names its file, and that file. */
-function blockOf(section: string): readonly [file: string, text: string] {
-  const text = PAGE.split(/^## /m).find((part) => part.startsWith(`${section}\n`))!;
-  const [, code, , file] = /^```(?:js|ts|python)\n((\/\/|#) (\S+)\n[\s\S]*?)^```$/m.exec(text)!;
-  return [file!, code!];
-}
+const sectionOf = (title: string) => PAGE.split(/^## /m).find((part) => part.startsWith(`${title}\n`))!;
+const CAPTCHA_SECTION = sectionOf("Challenge with a CAPTCHA");
+/** The variables that the page sets to try the CAPTCHA. */
+const { TURNSTILE_SITE_KEY, TURNSTILE_SECRET } = Object.fromEntries(
+  /^export (TURNSTILE.+)$/m
+    .exec(CAPTCHA_SECTION)![1]!
+    .split(" ")
+    .map((one) => one.split("=")),
+) as Record<string, string>;
 
-/** Where Cloudflare's documentation describes it: a token counts once, and only with the secret. */
+/** As Cloudflare's documentation describes it: a token counts once, and only with the secret. A dummy always counts. */
 const startSiteverify = (tokens: Set<string>) =>
   Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
     async fetch(request) {
       const form = await request.formData();
-      if (form.get("secret") !== "the secret")
+      if (form.get("secret") !== TURNSTILE_SECRET)
         return Response.json({ success: false, "error-codes": ["invalid-input-secret"] });
-      const success = tokens.delete(String(form.get("response")));
+      const token = String(form.get("response"));
+      const success = token === "XXXX.DUMMY.TOKEN.XXXX" || tokens.delete(token);
       return Response.json({ success, "error-codes": success ? [] : ["timeout-or-duplicate"] });
     },
   });
@@ -76,6 +82,8 @@ interface Recipe {
   readonly version?: string | readonly string[];
   /** Changes the recipe's text, for what the page leaves to the reader's application. */
   readonly change?: (code: string) => string;
+  /** Files in place of the section's. The command gets the last one. */
+  readonly files?: Iterable<readonly [name: string, code: string]>;
   /** Runs in the recipe's folder before the command. */
   readonly prepare?: (folder: string) => Promise<unknown>;
 }
@@ -83,16 +91,22 @@ interface Recipe {
 /** Starts a recipe with its port and Inkling's address in place of the page's. */
 async function start(
   section: string,
-  { command, change = (code) => code, prepare }: Recipe,
+  {
+    command,
+    change = (code) => code,
+    files = namedBlocks(sectionOf(section), "js|ts|python"),
+    prepare,
+  }: Recipe,
   { key = inkling.keys.test, origin = inkling.origin } = {},
 ): Promise<string> {
-  const [file, code] = blockOf(section);
   const port = String(freePort());
   const folder = join(project, `${section} ${port}`.replace(/\W+/g, "-"));
-  const path = join(folder, file);
-  mkdirSync(dirname(path), { recursive: true });
-  const placed = code.replaceAll("3000", port).replace("http://127.0.0.1:8080", origin);
-  writeFileSync(path, change(placed));
+  let path = folder;
+  for (const [name, code] of files) {
+    path = join(folder, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, change(code.replaceAll("3000", port).replace("http://127.0.0.1:8080", origin)));
+  }
   await prepare?.(folder);
   const child = Bun.spawn([...command(path, port)], {
     cwd: folder,
@@ -100,8 +114,8 @@ async function start(
       ...process.env,
       KEY: key,
       PYTHONPATH: join(ROOT, "packages/python"),
-      TURNSTILE_SECRET: "the secret",
-      TURNSTILE_SITE_KEY: "the site key",
+      TURNSTILE_SECRET,
+      TURNSTILE_SITE_KEY,
     },
     stdout: "ignore",
     stderr: "pipe",
@@ -113,10 +127,19 @@ async function start(
   return url;
 }
 
+/** Lines of a part of the page that send a sign-up. */
+const curlsOf = (text: string) =>
+  [...text.matchAll(/^(curl http:\/\/127\.0\.0\.1:3000.*)$/gm)].map(([, line]) => line!);
+/** Runs such a line for an application at another address. */
+const sendLine = (line: string, url: string) => {
+  const sent = line.replace("http://127.0.0.1:3000/sign-up", url);
+  return run(["sh", "-c", `${sent} -sS -w '\\n%{http_code}'`], project);
+};
+
 /** The table's rows behind the curl lines: status and a part of the answer. */
 function expected(): readonly (readonly [curl: string, status: number, text: string])[] {
   const section = PAGE.slice(PAGE.indexOf("## Try it"), PAGE.indexOf("For real visitors"));
-  const curls = [...section.matchAll(/^(curl http:\/\/127\.0\.0\.1:3000.*)$/gm)].map(([, line]) => line!);
+  const curls = curlsOf(section);
   const rows = [...section.matchAll(/^\| .* \| (\d{3}) \| `(.*?)` \|$/gm)];
   expect([curls.length, rows.length]).toEqual([4, 4]);
   return curls.map((line, i) => [line, Number(rows[i]![1]), rows[i]![2]!]);
@@ -214,8 +237,7 @@ describe.each(
   test("answers as the page's table says", async () => {
     const url = await start(section, recipe);
     for (const [line, status, text] of expected()) {
-      const sent = line.replace("http://127.0.0.1:3000/sign-up", `${url}${path}`);
-      const answer = await run(["sh", "-c", `${sent} -sS -w '\\n%{http_code}'`], project);
+      const answer = await sendLine(line, `${url}${path}`);
       expect(answer).toContain(text);
       expect(answer.trim().split("\n").at(-1)).toBe(String(status));
     }
@@ -234,19 +256,7 @@ describe.each(
 const SITEVERIFY = /https:\/\/challenges\S+(?=")/;
 /** The recipe with a CAPTCHA, in each framework that the pages have a version for. */
 const CAPTCHAS: Readonly<Record<string, Recipe | undefined>> = {
-  Express: {
-    ...node("express"),
-    change: (code) => {
-      const [, module] = blockOf("Challenge with a CAPTCHA");
-      expect(code).toContain("{ trustProxy: 1 }");
-      expect(code).toContain('decision.action === "allow"');
-      const changed = code
-        .replace("{ trustProxy: 1 }", "{ trustProxy: 1, ...captcha }")
-        .replace('decision.action === "allow"', "!(decision instanceof Unavailable)")
-        .replace("import { Inkling }", "import { Inkling, Unavailable }");
-      return `${module}\n${changed}`;
-    },
-  },
+  Express: { ...node("express"), section: "Challenge with a CAPTCHA" },
   "Next.js": {
     ...RECIPES["Next.js"]!,
     change: (code) => {
@@ -256,22 +266,40 @@ const CAPTCHAS: Readonly<Record<string, Recipe | undefined>> = {
     },
   },
   FastAPI: RECIPES.FastAPI && {
-    ...RECIPES.FastAPI,
-    change: () =>
-      `${blockWith("packages/python/README.md", "-> FastAPI:")}
-app = create_app(Inkling("http://127.0.0.1:8080", os.environ["KEY"]))`,
+    ...pythonic("fastapi", "-m", "uvicorn", "main:app", "--port", "PORT")!,
+    files: namedBlocks(PYTHON_PAGE, "python"),
+  },
+  Django: RECIPES.Django && {
+    command: (_, port) => [
+      ...["env", "DJANGO_SETTINGS_MODULE=settings", python!, "-B", "-m", "django"],
+      ...["runserver", "--noreload", port],
+    ],
+    change: (code) =>
+      code.startsWith("# settings.py")
+        ? `${code}DEBUG = True\nROOT_URLCONF = "urls"\nSECRET_KEY = "only for this test"\n`
+        : code,
+    files: [
+      ...namedBlocks(PYTHON_PAGE, "python"),
+      [
+        "urls.py",
+        'from django.urls import path\nfrom views import sign_up\n\nurlpatterns = [path("sign-up", sign_up)]\n',
+      ],
+    ],
   },
 };
+/** In Express, the page leaves out the hook that admits a confirmed address. */
+const CONFIRMS: Readonly<Record<string, boolean>> = { "Next.js": true, FastAPI: true, Django: true };
 
-describe.each(Object.entries(CAPTCHAS))("the CAPTCHA in %s", (section, recipe) => {
+describe.each(Object.entries(CAPTCHAS))("the CAPTCHA in %s", (name, recipe) => {
   if (recipe === undefined) {
-    test.skip("needs the packages fastapi and uvicorn", () => {});
+    test.skip("needs the packages fastapi, uvicorn, django and flask", () => {});
     return;
   }
+  const { section = name } = recipe;
   const tokens = new Set(["solved-1", "solved-2"]);
   const siteverify = startSiteverify(tokens);
   const change = (code: string) =>
-    recipe.change!(code)
+    (recipe.change?.(code) ?? code)
       .replace(SITEVERIFY, siteverify.url.href)
       .replace("http://127.0.0.1:8080", inkling.origin);
   let url: string;
@@ -286,14 +314,31 @@ describe.each(Object.entries(CAPTCHAS))("the CAPTCHA in %s", (section, recipe) =
     const answer = (await response.json()) as { readonly detail?: object };
     return [response.status, answer.detail ?? answer]; // FastAPI puts the JSON of a refusal in `detail`
   };
-  const asked = [403, { captcha: "the site key" }];
+  const asked = [403, { captcha: TURNSTILE_SITE_KEY }];
   const created = [201, { account: "created" }];
-  const DENIED = expect.stringContaining("We cannot accept this request.");
+  const DENIED = expect.stringMatching(/^We cannot accept this request\.|^Please contact us\.$/);
   const token = (text: unknown) => ({ "cf-turnstile-response": text });
 
   test("refuses the sandbox's values with a live key, as the page says", async () => {
     expect((await signUp({ email: "jane@example.com" }, "192.0.2.1"))[0]).toBe(422);
     expect((await signUp({ email: "jane@disposable.example" }, "192.0.2.1"))[0]).toBe(422);
+  });
+  test("answers the page's lines with the sandbox key, and admits a confirmed address", async () => {
+    const sandbox = await start(section, { ...recipe, change });
+    const lines = curlsOf(CAPTCHA_SECTION).map((line) => sendLine(line, `${sandbox}/sign-up`));
+    expect(lines).toHaveLength(2);
+    const [challenged, solved] = await Promise.all(lines);
+    expect(challenged).toContain(TURNSTILE_SITE_KEY!);
+    expect(challenged).toEndWith("\n403");
+    expect(solved).toMatch(/"created".*\n201$/s);
+    const email = "jane@mistyped.example";
+    const send = async (body: object) => {
+      const headers = { "Content-Type": "application/json", "X-Forwarded-For": "192.0.2.1" };
+      return (await fetch(`${sandbox}/sign-up`, { method: "POST", headers, body: JSON.stringify(body) }))
+        .status;
+    };
+    expect(await send({ email })).toBe(422);
+    expect(await send({ email, confirmed: email })).toBe(CONFIRMS[name] ? 201 : 422);
   });
   test("is asked of a challenged visitor, and lets in who has solved it", async () => {
     expect(await signUp({}, "8.8.8.8")).toEqual(created);

@@ -278,6 +278,14 @@ for (const [framework, start] of Object.entries(FRAMEWORKS)) {
       mock.restoreAll();
     });
 
+    test("malformed JSON never reaches the handler", async () => {
+      mock.method(console, "error", () => {}); // the frameworks print errors
+      const send = await start(fakeVisitors());
+      const { status } = await send('{"email":', "192.0.2.1");
+      assert.equal(status, /Express|Fastify|Koa/.test(framework) ? 400 : 422);
+      mock.restoreAll();
+    });
+
     test("a form, and its handler can read it", async () => {
       const send = await start(fakeVisitors());
       const response = await send("email=jane%40example.com&plan=free", "192.0.2.1", FORM);
