@@ -370,3 +370,28 @@ describe.each(Object.entries(CAPTCHAS))("the CAPTCHA in %s", (name, recipe) => {
     expect(await signUp({})).toEqual([201, { account: "to be confirmed" }]);
   });
 });
+
+test("the Auth0 Action in auth-hooks.md decides about each visitor", async () => {
+  const page = readFileSync(join(ROOT, "docs/auth-hooks.md"), "utf8");
+  const [, code] = /^```js\n(exports\.onExecutePreUserRegistration[\s\S]*?)^```$/m.exec(page)!;
+  type Action = (event: object, api: object) => Promise<void>;
+  const exports: { onExecutePreUserRegistration?: Action } = {};
+  new Function("exports", code!)(exports);
+  const answerTo = async (email: string, ip: string, SERVER = inkling.origin) => {
+    let answer: readonly unknown[] = [];
+    const deny = (...values: readonly unknown[]) => {
+      answer = values;
+    };
+    const api = { access: { deny }, user: { setAppMetadata: deny } };
+    const secrets = { SERVER, KEY: inkling.keys.test };
+    await exports.onExecutePreUserRegistration!({ secrets, request: { ip }, user: { email } }, api);
+    return answer;
+  };
+  const id = expect.stringMatching(/^asm_/);
+  expect(await answerTo("jane@example.com", "192.0.2.1")).toEqual(["inkling", { id, action: "allow" }]);
+  expect(await answerTo("jane@example.com", "192.0.2.6")).toEqual(["inkling", { id, action: "challenge" }]);
+  expect((await answerTo("jane@disposable.example", "192.0.2.1"))[0]).toBe("inkling_denied");
+  const mistyped = await answerTo("jane@mistyped.example", "192.0.2.1");
+  expect(mistyped).toEqual(["email_mistyped", "Did you mean jane@example.com?"]);
+  expect(await answerTo("jane@example.com", "192.0.2.1", NOWHERE)).toEqual([]);
+});
