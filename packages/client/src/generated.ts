@@ -241,7 +241,7 @@ export interface Decision {
   readonly reasons: readonly Reason[];
   /** The rule that decided; null if the score decided. If `degraded` lists data, `on_missing` may have made the action stricter. */
   readonly rule: string | null;
-  /** What each shadow rule would have decided. Shadow rules never change the action. */
+  /** What each matching shadow rule would have decided. Shadow rules never change the action. */
   readonly shadow: readonly ShadowRule[];
   /** Data that was missing. The visitor may be riskier than the answer suggests. */
   readonly degraded: readonly DegradedData[];

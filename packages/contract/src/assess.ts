@@ -259,7 +259,7 @@ export const DECISION = {
           review: { type: "true", optional: true },
         },
       },
-      description: "What each shadow rule would have decided. Shadow rules never change the action",
+      description: "What each matching shadow rule would have decided. Shadow rules never change the action",
       docs: "what each matching [shadow rule](rulesets.md#a-rule-from-shadow-to-live) would have decided; `review` is `true` or omitted",
     },
     degraded: {

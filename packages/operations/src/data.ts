@@ -1,4 +1,5 @@
-// data.ts: shows the data that a server uses, its releases and builds, and switches to another release.
+// data.ts: shows the data that a server uses, its releases and builds, starts a build, accepts held copies, and switches to
+// another release.
 
 import { ACCEPT_RELEASE, type AuditAction, copyName, parseCopyName } from "@inkling/contract";
 import {

@@ -488,7 +488,7 @@ class Decision:
     reasons: Tuple[Reason, ...]
     # The rule that decided; null if the score decided. If `degraded` lists data, `on_missing` may have made the action stricter
     rule: Optional[str]
-    # What each shadow rule would have decided. Shadow rules never change the action
+    # What each matching shadow rule would have decided. Shadow rules never change the action
     shadow: Tuple[ShadowRule, ...]
     # Data that was missing. The visitor may be riskier than the answer suggests
     # Known: is_abuser, is_proxy, is_tor_exit, disposable, geolocation, network, history.

@@ -182,9 +182,9 @@ export function onceEach<T>(answers: readonly string[], make: (answer: string) =
 }
 
 /**
- * Returns the same ranges with a text for each answer. Neighbours with the same text become one range.
+ * Replaces each answer of the ranges by its text. Neighbours with the same text become one range.
  * @param textOf returns the text, or "" for no answer
- * @param keep returns what stands for all answers with the same text; by default the text
+ * @param keep returns the entry for all answers with the same text; by default the text
  */
 export function* reduced(
   ranges: AnswerRanges,

@@ -134,8 +134,8 @@ export async function* numberedLinesOf(
 
 /**
  * Splits a UTF-8 stream into lines, grouped by chunk.
- * @param longest length from which an incomplete line is yielded as a part of a line; a complete line is yielded whole,
- *   however long it is
+ * @param longest maximum characters of an incomplete line that are held back; a longer one is yielded in parts, but a
+ *   complete line is yielded whole, however long it is
  * @returns lines without their ends (LF, CRLF or CR); the last line does not need an end
  */
 export async function* linesIn(

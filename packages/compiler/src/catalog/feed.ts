@@ -69,7 +69,7 @@ export interface Seed {
  * otherwise from the time when the copy was last confirmed.
  */
 export interface AgeLimits {
-  /** An older copy is reported as stale in the status, the metrics and the log. */
+  /** An older copy is reported as stale in the status, the metrics and webhooks. */
   readonly staleHours: number;
   /** The claims of an older copy are dropped. Infinity if an old copy is better than no copy. */
   readonly dropHours: number;

@@ -20,8 +20,8 @@ import { type Judgement, OVERRULED } from "../policy/reputation.ts";
 import { spaceByValue, spaceOf } from "./space.ts";
 
 /**
- * All IPv4 addresses that a visitor can have: 3,702,258,432. No feed states which of them are routed (about 3.1
- * billion).
+ * All IPv4 addresses that a visitor can have: 3,702,258,432. About 3.1 billion of them are routed. The gate does not read
+ * which.
  */
 const PUBLIC_4 = 2 ** 32 - spaceOf(SPECIAL_USE.map(({ prefix }) => prefix)).v4;
 

@@ -3,8 +3,8 @@
 // An unreadable value becomes undefined. Source: RFC 3986 2.1 and 3.3.
 //
 // The runtime gives a request's URL in one of two forms. In an absolute URL, it has already resolved "." and "..",
-// turned "\" into "/" and percent-encoded non-ASCII characters. A text that starts with "/" is as sent, and `new URL`
-// is not used, because it throws for such a text. The runtime's own router reads every path as sent, so `pathPatterns`
+// turned "\" into "/" and percent-encoded non-ASCII characters. A URL that starts with "/" is unchanged. `new URL`
+// is not used, because it throws for such a URL. The runtime's own router reads every path as sent, so `pathPatterns`
 // and `isAsSent` find the requests for which the two differ.
 //
 // Cost: templates with a value are compared with the path in order; all other paths are found in a map.

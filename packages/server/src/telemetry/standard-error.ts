@@ -43,7 +43,7 @@ function unwritten(bytes: Uint8Array, fd: number, write: Write): Uint8Array {
   return rest;
 }
 
-/** Yields pieces of whole lines, each small enough to be written as a unit. */
+/** Yields pieces of whole lines, each small enough to be written as a unit, unless one line is longer. */
 function* pieces(bytes: Uint8Array): Generator<Uint8Array> {
   for (let start = 0; start < bytes.length; ) {
     let end = bytes.lastIndexOf(LINE_END, start + ATOMIC_BYTES - 1) + 1;

@@ -1,4 +1,4 @@
-// admin-token.ts: defines a named admin token, with its owner, its role and its JSON form.
+// admin-token.ts: defines a named admin token and its JSON form.
 
 import type { AdminRole } from "@inkling/contract";
 import type { EpochMs } from "./key.ts";

@@ -36,8 +36,8 @@ function filtersOf(answer: Answer): readonly Filter[] {
 
 /** What a reader has to know about the decisions that a filter finds. */
 const SCOPES: Readonly<Partial<Record<Filter[0], string>>> = {
-  network: "Decisions store only the /24 or /48, so these may be about its neighbours.",
-  domain: "These may be about other mailboxes of the domain.",
+  network: "Decisions store only the /24 or /48, so some of these may be about other addresses in it.",
+  domain: "Some of these may be about other mailboxes of the domain.",
 };
 
 export function KnownCard({ answer }: { answer: Answer }) {
