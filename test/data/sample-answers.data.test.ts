@@ -1,11 +1,14 @@
 // Tests that the sample answers in README.md and docs/ match those of a server with a release from the whole mirror.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join, resolve } from "node:path";
 import { fetch } from "../harness/checked-fetch.ts";
 import { mirrorRelease } from "../harness/data-folders.ts";
 import { projectFiles } from "../harness/project-files.ts";
 import { builtRelease, temporaryFolder } from "../harness/release.ts";
 import { type SmallServer, startServerOn } from "../harness/server.ts";
+
+const ROOT = resolve(import.meta.dir, "../..");
 
 interface Sample {
   readonly page: string;
@@ -36,9 +39,11 @@ const samples: Sample[] = projectFiles()
 const stable = (answer: string) =>
   answer.replace(/"asm_\w+"/g, '"asm_…"').replace(/"data_version":"\w+"/g, '"data_version":"…"');
 
+let dataDir: string;
 let started: SmallServer;
 beforeAll(async () => {
-  started = await startServerOn(await mirrorRelease());
+  dataDir = await mirrorRelease();
+  started = await startServerOn(dataDir);
 }, 300_000);
 afterAll(() => started?.server.stop());
 
@@ -59,6 +64,16 @@ test.each(samples)("$page: $path", async (sample) => {
   const [shown = "", ...cut] = stable(sample.answer).split(/…(?!")/);
   const given = stable(await response.text());
   expect(cut.length > 0 ? given.slice(0, shown.length) : given).toBe(shown);
+});
+
+test("the README shows what the command prints", () => {
+  const { text } = projectFiles().find(({ path }) => path === "README.md")!;
+  const [, values = "", shown = ""] = /^\.\/inkling (.*)\n```\n\n```\n([\s\S]*?)```$/m.exec(text) ?? [];
+  const { stdout } = Bun.spawnSync([join(ROOT, "inkling"), ...values.split(" ")], {
+    env: { ...process.env, INKLING_DATA_DIR: dataDir },
+  });
+  expect(`${stdout}`).toStartWith(shown);
+  expect(shown).toContain("disposable");
 });
 
 test("the README's lookups work offline, with seeds only, and reputation returns 503 rather than a guess", async () => {
