@@ -16,7 +16,7 @@ export const SERVER_HINTS = {
   KEY_MISSING: "a proxy between here and the server removes the Authorization header; with `key: null` it must add one",
   KEY_INVALID: "compare the key with `inkling keys list` on the server",
   KEY_EXPIRED: "create a new key with `inkling keys create`; run `inkling keys rotate` before the next one expires",
-  SCOPE_REQUIRED: "create a key with the missing scope: `inkling keys create --scopes geolocate,reputation,email`, or `--scopes assess` for decisions",
+  SCOPE_REQUIRED: "set all scopes that the key needs: `inkling keys update ID --scopes geolocate,reputation,email`, with `,assess` for decisions",
   SOURCE_NOT_ALLOWED: "the key is bound to networks: `inkling keys list` on the server shows them",
   CALLER_UNKNOWN: "the key is bound to networks, but the proxy in front of the server does not send X-Forwarded-For: configure the proxy to send it",
   SIGNATURE_INVALID: "only Supabase calls /v1/hooks/supabase",

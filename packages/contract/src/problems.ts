@@ -152,7 +152,7 @@ export const PROBLEMS = {
     by: ALL,
     detail: "This key lacks the scope of this request.",
     headers: { "WWW-Authenticate": INSUFFICIENT_SCOPE },
-    hint: "create a key with the missing scope: `inkling keys create --scopes geolocate,reputation,email`, or `--scopes assess` for decisions",
+    hint: "set all scopes that the key needs: `inkling keys update ID --scopes geolocate,reputation,email`, with `,assess` for decisions",
   },
   SOURCE_NOT_ALLOWED: {
     status: 403,
