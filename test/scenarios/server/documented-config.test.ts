@@ -458,22 +458,27 @@ describe("the service of systemd", () => {
   });
 
   test("the nightly dump finds `runuser`, names the day and deletes old dumps only if it succeeds", () => {
-    const [, path = "", command = ""] = /^PATH=(\S+)\n30 2 \* \* \* root (.*)$/m.exec(
+    const [, path = "", folder = "", command = ""] = /^PATH=(\S+)\nD=(\S+)\n30 2 \* \* \* root (.*)$/m.exec(
       readFileSync(join(ROOT, "docs/backup.md"), "utf8"),
     )!;
     expect(path.split(":")).toContain("/usr/sbin");
+    expect(folder).toBe("/var/backups/inkling");
     const [bin, dumps] = [temporaryFolder(), temporaryFolder()];
     const old = join(dumps, "inkling-2026-01-01.dump");
     writeFileSync(old, "");
     utimesSync(old, 0, 0);
     const run = (status: number) => {
-      writeFileSync(join(bin, "runuser"), `#!/bin/sh\necho x\nexit ${status}\n`, { mode: 0o755 });
-      const here = command.replace("/var/backups/inkling", dumps).replaceAll("\\%", "%"); // cron's own escape
-      Bun.spawnSync(["sh", "-c", here], { env: { PATH: `${bin}:${path}` } });
+      // PostgreSQL's programs warn in a folder that their user may not read, and cron would mail that each night.
+      writeFileSync(join(bin, "runuser"), `#!/bin/sh\n[ "$PWD" = / ] && echo x\nexit ${status}\n`, {
+        mode: 0o755,
+      });
+      const here = command.replaceAll("\\%", "%"); // cron's own escape
+      Bun.spawnSync(["sh", "-c", here], { env: { PATH: `${bin}:${path}`, D: dumps } });
       return readdirSync(dumps).sort();
     };
     expect(run(1)).toEqual(["inkling-2026-01-01.dump", "new"]);
     expect(run(0)).toEqual([expect.stringMatching(/^inkling-20\d\d-\d\d-\d\d\.dump$/)]);
+    expect(readFileSync(join(dumps, run(0)[0]!), "utf8")).toBe("x\n");
   });
 
   test("the backup's command names a file per second, and old files of that name are deleted", () => {
