@@ -9,6 +9,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -222,8 +223,11 @@ function fetchFrom(origin: string, { names, commit, isHistory, take }: Repositor
       return clone;
     });
     mkdirSync(dirname(path), { recursive: true });
-    if (typeof take === "string") cpSync(join(clones[0]!, take), path, { recursive: true });
-    else writeFileSync(path, `${clones.flatMap((clone) => take(clone)).join("\n")}\n`);
+    const part = `${path}.part`; // what an interrupted run leaves is not the sample
+    rmSync(part, { recursive: true, force: true });
+    if (typeof take === "string") cpSync(join(clones[0]!, take), part, { recursive: true });
+    else writeFileSync(part, `${clones.flatMap((clone) => take(clone)).join("\n")}\n`);
+    renameSync(part, path);
     const commits = clones.map((clone) => git("-C", clone, "rev-parse", "--short", "HEAD").trim());
     const fetched = `${new Date().toISOString().slice(0, 10)} at ${commits.join(", ")}`;
     writeFileSync(fetchedFile(path), fetched);

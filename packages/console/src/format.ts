@@ -9,6 +9,11 @@ const relative = new Intl.RelativeTimeFormat("en");
 
 export const formatCount = (n: number) => n.toLocaleString("en-US");
 
+export const DAY_MS = 86_400_000;
+
+/** Returns the time this many days from now, as the admin API takes it. */
+export const timeIn = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString();
+
 /** Formats a number with a noun: "1 decision", "1,200 decisions". */
 export const countOf = (n: number, noun: string) => `${formatCount(n)} ${noun}${n === 1 ? "" : "s"}`;
 

@@ -2,11 +2,11 @@
 // them.
 
 import { useMemo } from "preact/hooks";
+import { timeIn } from "../format.ts";
 import { isPhone } from "../hooks.ts";
 import { Field, type Options, Select, TextField } from "./form.tsx";
 import { type FieldTexts, labelOf, type Route, schemaOf } from "./operation.tsx";
 
-const DAY_MS = 86_400_000;
 const PERIODS: Options = [
   ["", "any time"],
   ["1", "last day"],
@@ -46,8 +46,7 @@ function apiQuery(rest: string): string {
   const query = withoutEmpty(new URLSearchParams(rest));
   const days = query.get("days");
   query.delete("days");
-  if (PERIODS.some(([value]) => value === days))
-    query.set("since", new Date(Date.now() - Number(days) * DAY_MS).toISOString());
+  if (PERIODS.some(([value]) => value === days)) query.set("since", timeIn(-Number(days)));
   return query.toString();
 }
 

@@ -11,7 +11,7 @@ import {
   type VNode,
 } from "preact";
 import { useId, useState } from "preact/hooks";
-import { formatRelative } from "../format.ts";
+import { formatRelative, timeIn } from "../format.ts";
 import { useAction } from "../hooks.ts";
 import { useRefusal } from "../session.ts";
 import { Marked, Problem } from "./basics.tsx";
@@ -126,7 +126,6 @@ export const Select = ({ options, onChoose, defaultValue, ...attributes }: Selec
   </select>
 );
 
-const DAY_MS = 86_400_000;
 const EXPIRIES: Options = [
   ["", "never"],
   ["1", "in a day"],
@@ -167,5 +166,5 @@ export function timeOf(given: string, current: string | null | undefined): strin
   if (given === "") return null;
   if (current && (given === KEPT || given === current.slice(0, 10))) return current;
   if (given.includes("-")) return `${given}T23:59:59Z`;
-  return new Date(Date.now() + Number(given) * DAY_MS).toISOString();
+  return timeIn(Number(given));
 }

@@ -7,10 +7,9 @@ import { call } from "../../api.ts";
 import { Card, Code, Definitions } from "../../components/basics.tsx";
 import { BarChart, Meter, type MeterColor } from "../../components/chart.tsx";
 import { Loaded } from "../../components/loaded.tsx";
-import { formatCount, formatPercent } from "../../format.ts";
+import { DAY_MS, formatCount, formatPercent } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
 
-const DAY_MS = 86_400_000;
 const DAYS = 30;
 /** Colours of the chart's series: green, orange, red. */
 const COLORS: Readonly<Record<Action, number>> = { allow: 2, challenge: 1, deny: 3 };

@@ -7,7 +7,7 @@ import { call } from "../../api.ts";
 import { Definitions } from "../../components/basics.tsx";
 import { BarChart, Meter, type MeterColor } from "../../components/chart.tsx";
 import { Loaded } from "../../components/loaded.tsx";
-import { flagName, formatCount, formatPercent } from "../../format.ts";
+import { DAY_MS, flagName, formatCount, formatPercent } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
 
 /** Each scope with its title. */
@@ -30,7 +30,6 @@ const SERIES = [
   { name: "Refused", of: (point: UsagePoint) => countRefused(point.refused) },
 ];
 
-const DAY_MS = 86_400_000;
 const formatDay = (at: string) => at.slice(5);
 
 export function KeyUsage({ id }: { id: string }) {

@@ -1,7 +1,7 @@
 // hits.ts: loads how often each rule of the newest ruleset matched in the last 24 hours.
 
 import { call } from "../../api.ts";
-import { formatCount } from "../../format.ts";
+import { formatCount, timeIn } from "../../format.ts";
 
 /**
  * By the rule's name: the decisions that it made, and those that it matched in shadow. Empty if no decision was stored,
@@ -13,10 +13,8 @@ interface RuleHits {
   readonly shadow: number;
 }
 
-const DAY_MS = 86_400_000;
-
 export async function loadHits(signal: AbortSignal): Promise<Hits> {
-  const since = new Date(Date.now() - DAY_MS).toISOString();
+  const since = timeIn(-1);
   const { decisions, rules } = await call("GET decisions/calibration", { since }, signal);
   return new Map(decisions === 0 ? [] : rules.map(({ rule, live, shadow }) => [rule, { live, shadow }]));
 }

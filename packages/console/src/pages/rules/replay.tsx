@@ -7,7 +7,7 @@ import { Badge, Button, Card, Notice, RelativeTime } from "../../components/basi
 import { Field, Select } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { Table, TwoLines } from "../../components/table.tsx";
-import { countOf, formatCount, formatPercent } from "../../format.ts";
+import { countOf, formatCount, formatPercent, timeIn } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
 import { ActionBadge } from "../assess/decision.tsx";
 import { OutcomeBadge } from "../decisions/decision.tsx";
@@ -16,7 +16,6 @@ type Rule = Replayed["rules"][number];
 type Share = Rule["precision"];
 type Examples = Rule["examples"];
 
-const DAY_MS = 86_400_000;
 const PERIODS = [7, 30, 90, 180, 365].map((days) => [String(days), `the last ${days} days`] as const);
 
 interface Asked {
@@ -46,7 +45,7 @@ function Report({ asked }: { asked: Asked }) {
   const { text, days } = asked;
   const loading = useLoad(
     (signal) => {
-      const since = new Date(Date.now() - Number(days) * DAY_MS).toISOString();
+      const since = timeIn(-Number(days));
       return call("POST rulesets/replay", { text, since }, signal);
     },
     [asked],
