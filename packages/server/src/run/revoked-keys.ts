@@ -50,6 +50,8 @@ export class RevokedKeys {
   private followed: Pick<LiveKeys, "refresh"> | undefined;
   private last: number | undefined;
   private isBehind = false;
+  /** What the previous check found: a command adds a line to the file just before its change of the database. */
+  private unreported: readonly Revocation[] = [];
   private lastFailure: string | undefined;
 
   constructor(options: RevokedKeysOptions) {
@@ -105,8 +107,9 @@ export class RevokedKeys {
     if (active.length > 0) {
       this.apply();
       serving.publish("keys");
-      void this.report(active);
     }
+    if (this.unreported.length > 0) void this.report(this.unreported);
+    this.unreported = active;
     if (this.isBehind) await this.review().catch(() => {}); // the key loader reports the state of the database
   }
 
