@@ -38,7 +38,7 @@ export async function publicNames(): Promise<string> {
     "paths of the API": paths(OPERATIONS),
     "paths of the admin API": paths(Object.fromEntries([...ADMIN_ROUTES].map(([id, { row }]) => [id, row]))),
     metrics: Object.keys(METRICS),
-    "log events": Object.keys(LOG_EVENTS),
+    "log events": Object.values(LOG_EVENTS).flatMap((levels) => Object.values(levels).flatMap(Object.keys)),
     settings: SETTING_NAMES.map(variableName),
     commands: flagsOf(await commandTree("0.0.0")),
     "exports of @inkling/client": exportsOf(join(ROOT, "packages/client/src/index.ts")),

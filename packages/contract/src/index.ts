@@ -5,7 +5,6 @@ export * from "./admin.ts";
 export * from "./admin-problems.ts";
 export * from "./assess.ts";
 export * from "./countries.ts";
-export * from "./data-events.ts";
 export * from "./facts.ts";
 export * from "./fields.ts";
 export * from "./flags.ts";
