@@ -351,7 +351,7 @@ function hashesOf(settings: OperationContext["settings"], trace: Trace, value: s
   if (keys.length > 0) return keys.map((key) => traceHash(key, trace, value));
   throw new AdminProblem(
     "PARAMETER_INVALID",
-    `Decisions contain only a hash of the ${trace}, and its key is missing here. A server creates it with INKLING_DECISIONS=true; hosts of a group need the same INKLING_MEMORY_KEY.`,
+    `Decisions contain only a hash of the ${trace}, and its key is missing here. A server creates it with INKLING_DECISIONS=1; hosts of a group need the same INKLING_MEMORY_KEY.`,
   );
 }
 

@@ -37,7 +37,10 @@ async function store(rows: readonly ReturnType<typeof decisionRow>[]) {
 test("decisions are listed, shown, labelled and deleted", async () => {
   expect((await inkling("decisions", "list")).err).toContain("there is no database yet");
   await store([]);
-  expect((await inkling("decisions", "list")).err).toContain("No decision is stored. A server with INKLING_");
+  const noneStored = "No decision is stored. A server with INKLING_DECISIONS=1 ";
+  expect((await inkling("decisions", "list")).err).toContain(noneStored);
+  const outcomes = file("none.csv", "ref,outcome\nuser-81,fraud\n");
+  expect((await inkling("decisions", "import-outcomes", outcomes)).out).toContain(noneStored);
   const shadow = '[{"rule":"no-proxy","action":"deny"}]';
   await store([
     decisionRow(1, NOW, { shadow }),

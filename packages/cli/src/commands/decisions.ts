@@ -14,13 +14,14 @@ import { EXIT } from "../terminal/errors.ts";
 import { formatCount, printable, table } from "../terminal/terminal.ts";
 
 const formatPercent = (share: number) => `${(100 * share).toFixed(1)}%`;
+const NONE_STORED =
+  "No decision is stored. A server with INKLING_DECISIONS=1 stores the decisions of POST /v1/assess.";
 const HEAD = ["WHEN", "ID", "EVENT", "REF", "ACTION", "SCORE", "BY", "SHADOW", "OUTCOME"];
 
 export function addDecisions(program: Command, context: Context): void {
   const decisions = addResource(program, context, DECISIONS, {
     list_decisions: {
-      empty:
-        "No decision is stored. A server with INKLING_DECISIONS=1 stores the decisions of POST /v1/assess.",
+      empty: NONE_STORED,
       noMatch: "No decision matches.",
       text: ({ decisions }) => printable(table([HEAD, ...decisions.map(rowOf)], [HEAD.indexOf("SCORE")])),
     },
@@ -124,6 +125,7 @@ Examples:
     const { import_outcomes } = DECISIONS.operations;
     const problems: (Output<typeof import_outcomes>["problems"][number] & { line: number })[] = [];
     const counts = { labelled: 0, wrong: 0, unknown: 0, already_labelled: 0 };
+    let hasNone = false;
     await withExistingStore(settings, async (store) => {
       const here = contextOf(context, settings, store, authorOf(flags));
       const label = async (some: readonly { readonly line: string; readonly number: number }[]) => {
@@ -143,6 +145,7 @@ Examples:
         waiting = [];
       }
       await label(waiting);
+      hasNone = (await store.decisions.list({ limit: 1 })).items.length === 0;
     });
     const { labelled, wrong, unknown, already_labelled } = counts;
     const more = wrong + unknown + already_labelled - problems.length;
@@ -153,6 +156,7 @@ Examples:
           ...problems.map(({ line, message }) => `line ${line}: ${message}`),
           ...(more > 0 ? [`and ${formatCount(more)} more lines with problems`] : []),
           `Labelled ${formatCount(labelled)} ${labelled === 1 ? "decision" : "decisions"}. Lines: ${formatCount(wrong)} wrong, ${formatCount(unknown)} unknown, ${formatCount(already_labelled)} already labelled.`,
+          ...(hasNone ? [NONE_STORED] : []),
         ].join("\n"),
       ),
       exitCode: wrong > 0 ? EXIT.error : EXIT.ok,
