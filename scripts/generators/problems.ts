@@ -18,30 +18,25 @@ export const problems = (): Generated[] => [
 ];
 
 function codes(): string {
-  const hints = (rows: Readonly<Record<string, { readonly hint: string }>>) =>
-    Object.entries(rows)
-      .map(([code, { hint }]) => `  ${code}: ${JSON.stringify(hint)},`)
+  const rows = (problems: Readonly<Record<string, { readonly status?: number; readonly hint: string }>>) =>
+    Object.entries(problems)
+      .map(([code, { status, hint }]) => {
+        const fields = `${status === undefined ? "" : `status: ${status}, `}hint: ${JSON.stringify(hint)}`;
+        return `  ${code}: { ${fields} },`;
+      })
       .join("\n");
-  const statuses = Object.entries(PROBLEMS)
-    .map(([code, { status }]) => `  ${code}: ${status},`)
-    .join("\n");
   return `// error-codes.ts: lists every code of a lookup's error, and what to do about it. Written by \`npm run generate\`; do not edit.
 
 // biome-ignore-all format: one row a line
 
 /** Of the server (docs/errors.md). */
-export const SERVER_HINTS = {
-${hints(PROBLEMS)}
-} as const;
-
-/** The status of each code. */
-export const SERVER_STATUSES = {
-${statuses}
+export const SERVER_ERRORS = {
+${rows(PROBLEMS)}
 } as const;
 
 /** Failures that only the client can detect. */
-export const CLIENT_HINTS = {
-${hints(CLIENT_PROBLEMS)}
+export const CLIENT_ERRORS = {
+${rows(CLIENT_PROBLEMS)}
 } as const;
 `;
 }

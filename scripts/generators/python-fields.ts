@@ -1,14 +1,6 @@
 // python-fields.ts: generates packages/python/inkling/_generated.py: error codes, and the answers as dataclasses.
 
-import {
-  ACTIONS,
-  CLIENT_PROBLEMS,
-  DATA_OF,
-  DECISION_INPUT,
-  OUTCOMES,
-  PROBLEM_CODES,
-  PROBLEMS,
-} from "@inkling/contract";
+import { ACTIONS, CLIENT_PROBLEMS, DATA_OF, DECISION_INPUT, OUTCOMES, PROBLEMS } from "@inkling/contract";
 import { openApiJson } from "../../packages/server/src/api/openapi.ts";
 import type { GeneratedFile } from "./generated.ts";
 
@@ -26,6 +18,7 @@ interface Schema {
 const ANSWERS = { geolocate: "Geolocation", reputation: "Reputation", email: "EmailVerdict" } as const;
 const DECISION = "Decision";
 interface ClientProblem {
+  readonly status?: number;
   readonly hint: string;
   readonly pythonHint?: string;
   readonly isPython?: boolean;
@@ -41,15 +34,6 @@ const SCALARS: Readonly<Record<string, string>> = {
 const quoted = (texts: readonly string[]) => texts.map((text) => JSON.stringify(text)).join(", ");
 const className = (field: string) => field[0]!.toUpperCase() + field.slice(1);
 
-/**
- * A field's type, and the Python expression that reads it. The expression raises an error if a flag is not a boolean;
- * it does not check texts and numbers.
- */
-interface Kind {
-  readonly type: string;
-  readonly read: (value: string) => string;
-}
-
 class Classes {
   readonly texts = new Map<string, string>();
   private readonly schemas: Readonly<Record<string, Schema>>;
@@ -64,27 +48,16 @@ class Classes {
     const { properties = {}, required = [], description } = schema;
     const isAnswer = Object.values<string>(ANSWERS).includes(name);
     const rows = Object.entries(properties)
-      .map(([field, it]) => ({
-        field,
-        it,
-        kind: this.kindOf(field, it),
-        isThere: required.includes(field),
-      }))
+      .map(([field, it]) => ({ field, it, type: this.typeOf(field, it), isThere: required.includes(field) }))
       .sort((a, b) => Number(b.isThere) - Number(a.isThere));
-    const fields = rows.flatMap(({ field, it, kind, isThere }) => {
+    const fields = rows.flatMap(({ field, it, type, isThere }) => {
       const known = it.enum ?? it.items?.enum;
       const comments = [it.description, known && `Known: ${known.join(", ")}.`].filter(Boolean);
-      const type = isThere || kind.type.startsWith("Optional") ? kind.type : `Optional[${kind.type}]`;
+      const optional = type.startsWith("Optional") ? type : `Optional[${type}]`;
       return [
         ...comments.map((comment) => `    # ${comment}`),
-        `    ${field}: ${type}${isThere ? "" : " = None"}`,
+        `    ${field}: ${isThere ? type : `${optional} = None`}`,
       ];
-    });
-    const reads = rows.map(({ field, kind, isThere }) => {
-      const value = isThere ? `it["${field}"]` : `it.get("${field}")`;
-      const read = kind.read("value");
-      if (read === "value") return `            ${field}=${value},`;
-      return `            ${field}=${isThere ? kind.read(value) : `_if_there(${value}, lambda value: ${read})`},`;
     });
     const json = [
       "    # As the server sent it.",
@@ -96,52 +69,36 @@ class Classes {
     ];
     const text = [
       "@dataclass(frozen=True)",
-      `class ${name}:`,
+      `class ${name}(Answer):`,
       ...(description === undefined ? [] : [`    """${description}"""`, ""]),
       ...fields,
       ...(isAnswer || name === DECISION ? json : []),
       ...(isAnswer ? data : []),
-      "",
-      "    @classmethod",
-      `    def read(cls, it: Any${isAnswer ? ", data: DataState = DataState()" : ""}) -> "${name}":`,
-      "        return cls(",
-      ...reads,
-      ...(isAnswer || name === DECISION ? ["            json=it,"] : []),
-      ...(isAnswer ? ["            data=data,"] : []),
-      "        )",
     ].join("\n");
     if (this.texts.has(name)) throw new Error(`two classes would be ${name}`);
     this.texts.set(name, text);
   }
 
-  private kindOf(field: string, schema: Schema): Kind {
+  private typeOf(field: string, schema: Schema): string {
     const { $ref, type, items, anyOf } = schema;
     if ($ref !== undefined) {
       const name = $ref.split("/").at(-1)!;
       this.add(name, this.schemas[name]!);
-      return { type: name, read: (value) => `${name}.read(${value})` };
+      return name;
     }
     const other = anyOf?.filter((one) => one.type !== "null");
-    if (other?.length === 1) {
-      const kind = this.kindOf(field, other[0]!);
-      return { ...kind, type: `Optional[${kind.type}]` };
-    }
-    if (type === "array" && items !== undefined) {
-      const kind = this.kindOf(field.replace(/s$/, ""), items);
-      const read = (value: string) =>
-        kind.read("item") === "item" ? `tuple(${value})` : `tuple(${kind.read("item")} for item in ${value})`;
-      return { type: `Tuple[${kind.type}, ...]`, read };
-    }
-    if (type === "object" && Object.keys(schema.properties ?? {}).length === 0)
-      return { type: "Mapping[str, Any]", read: (value) => value };
+    if (other?.length === 1) return `Optional[${this.typeOf(field, other[0]!)}]`;
+    if (type === "array" && items !== undefined)
+      return `Tuple[${this.typeOf(field.replace(/s$/, ""), items)}, ...]`;
+    if (type === "object" && Object.keys(schema.properties ?? {}).length === 0) return "Mapping[str, Any]";
     if (type === "object") {
       const name = className(field);
       this.add(name, schema);
-      return { type: name, read: (value) => `${name}.read(${value})` };
+      return name;
     }
     const scalar = SCALARS[type ?? ""];
     if (scalar === undefined) throw new Error(`${field}: no Python type for ${JSON.stringify(schema)}`);
-    return { type: scalar, read: (value) => (scalar === "bool" ? `_flag(${value})` : value) };
+    return scalar;
   }
 }
 
@@ -160,39 +117,26 @@ function moduleText(): string {
   const fields = [...Object.values(ANSWERS), DECISION].flatMap((name) =>
     Object.keys(schemas[name]?.properties ?? {}),
   );
-  const hints = [...Object.entries<ClientProblem>(PROBLEMS), ...clientProblems].map(
-    ([code, { hint, pythonHint = hint }]) => `    ${JSON.stringify(code)}: ${JSON.stringify(pythonHint)},`,
+  const errors = [...Object.entries<ClientProblem>(PROBLEMS), ...clientProblems].map(
+    ([code, { status = "None", hint, pythonHint = hint }]) =>
+      `    ${JSON.stringify(code)}: (${status}, ${JSON.stringify(pythonHint)}),`,
   );
   return [
     "# Written by `npm run generate` from the OpenAPI document. Do not edit.",
     "from __future__ import annotations",
     "",
     "from dataclasses import dataclass, field",
-    "from typing import Any, Callable, Dict, Mapping, Optional, Tuple, TypeVar",
+    "from typing import Any, Dict, Mapping, Optional, Tuple",
     "",
+    "from ._answer import Answer",
     "from ._data import DataState",
     "",
-    '_T = TypeVar("_T")',
-    "",
-    "",
-    "def _if_there(value: Any, read: Callable[[Any], _T]) -> Optional[_T]:",
-    "    return None if value is None else read(value)",
-    "",
-    "",
-    "def _flag(value: Any) -> bool:",
-    "    if not isinstance(value, bool):",
-    '        raise TypeError("a flag must be true or false")',
-    "    return value",
-    "",
-    "",
-    `SERVER_CODES: Tuple[str, ...] = (${quoted(PROBLEM_CODES)})`,
-    `CLIENT_CODES: Tuple[str, ...] = (${quoted(clientProblems.map(([code]) => code))})`,
-    "STATUSES: Dict[str, int] = {",
-    ...Object.entries(PROBLEMS).map(([code, { status }]) => `    "${code}": ${status},`),
+    "# The status of each code, and what to do about it. Codes without a status are the client's own.",
+    "ERRORS: Dict[str, Tuple[Optional[int], str]] = {",
+    ...errors,
     "}",
-    "HINTS: Dict[str, str] = {",
-    ...hints,
-    "}",
+    "SERVER_CODES: Tuple[str, ...] = tuple(code for code, (status, _) in ERRORS.items() if status)",
+    "CLIENT_CODES: Tuple[str, ...] = tuple(code for code, (status, _) in ERRORS.items() if not status)",
     "# The data that may be missing from the answers of each lookup.",
     "DATA_OF: Dict[str, Tuple[str, ...]] = {",
     ...Object.entries(DATA_OF).map(([lookup, names]) => `    "${lookup}": (${quoted(names)},),`),

@@ -2,14 +2,14 @@
 //
 // Messages never quote a key, an address or an email address, because errors end up in logs.
 
-import { CLIENT_HINTS, SERVER_HINTS } from "./error-codes.ts";
+import { CLIENT_ERRORS, SERVER_ERRORS } from "./error-codes.ts";
 
-export type ServerCode = keyof typeof SERVER_HINTS;
-export type ClientCode = keyof typeof CLIENT_HINTS;
+export type ServerCode = keyof typeof SERVER_ERRORS;
+export type ClientCode = keyof typeof CLIENT_ERRORS;
 /** The error codes. Later servers may return other codes. */
 export type ErrorCode = ServerCode | ClientCode | (string & {});
 
-const HINTS: Readonly<Record<string, string>> = { ...SERVER_HINTS, ...CLIENT_HINTS };
+const ERRORS: Readonly<Record<string, { readonly hint: string }>> = { ...SERVER_ERRORS, ...CLIENT_ERRORS };
 
 /** Statuses for which a retry may help. Requests with other statuses would fail again. */
 const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
@@ -56,7 +56,7 @@ export class InklingError extends Error {
     this.httpStatus = details.status;
     this.requestId = details.requestId;
     this.retryAfterSeconds = details.retryAfterSeconds;
-    this.hint = details.hint ?? HINTS[code] ?? "look up this code at /docs/errors on the server";
+    this.hint = details.hint ?? ERRORS[code]?.hint ?? "look up this code at /docs/errors on the server";
   }
 
   /** May the same request succeed a little later? */

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping, Optional, TypeVar, Union
 
-from ._generated import HINTS, FIELDS
+from ._generated import ERRORS, FIELDS
 
 # Statuses for which a retry may help. Requests with other statuses would fail again.
 _RETRYABLE_STATUSES = frozenset((429, 500, 502, 503, 504))
@@ -39,7 +39,7 @@ class InklingError(Exception):
         # Seconds from the server's Retry-After header.
         self.retry_after = retry_after
         # What to do about the error.
-        self.hint = hint or HINTS.get(code, "look up this code in the server's docs/errors.md")
+        self.hint = hint or ERRORS.get(code, (None, "look up this code in the server's docs/errors.md"))[1]
 
     def __str__(self) -> str:
         return "%s (%s)" % (self.args[1], self.code)

@@ -2,96 +2,52 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Mapping, Optional, Tuple, TypeVar
+from typing import Any, Dict, Mapping, Optional, Tuple
 
+from ._answer import Answer
 from ._data import DataState
 
-_T = TypeVar("_T")
-
-
-def _if_there(value: Any, read: Callable[[Any], _T]) -> Optional[_T]:
-    return None if value is None else read(value)
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError("a flag must be true or false")
-    return value
-
-
-SERVER_CODES: Tuple[str, ...] = ("PATH_INVALID", "PARAMETER_INVALID", "IP_ADDRESS_INVALID", "IP_ADDRESS_RESERVED", "HOST_INVALID", "BODY_INVALID", "IDEMPOTENCY_KEY_INVALID", "BATCH_INVALID", "VALUE_INVALID", "KEY_MISSING", "KEY_INVALID", "KEY_EXPIRED", "SCOPE_REQUIRED", "SOURCE_NOT_ALLOWED", "CALLER_UNKNOWN", "SIGNATURE_INVALID", "VISITOR_DENIED", "PATH_NOT_FOUND", "DECISION_NOT_FOUND", "IP_ADDRESS_NOT_FOUND", "METHOD_NOT_ALLOWED", "CONTENT_TOO_LARGE", "CONTENT_TYPE_INVALID", "SANDBOX_VALUE_REQUIRED", "RATE_LIMITED", "TOO_MANY_STREAMS", "QUOTA_EXCEEDED", "INTERNAL", "DATA_NOT_LOADED", "DECISIONS_UNREACHABLE", "KEYS_NOT_LOADED")
-CLIENT_CODES: Tuple[str, ...] = ("CONNECTION_FAILED", "TIMED_OUT", "ANSWER_UNREADABLE", "DATA_INCOMPLETE", "ADDRESS_UNKNOWN")
-STATUSES: Dict[str, int] = {
-    "PATH_INVALID": 400,
-    "PARAMETER_INVALID": 400,
-    "IP_ADDRESS_INVALID": 400,
-    "IP_ADDRESS_RESERVED": 400,
-    "HOST_INVALID": 400,
-    "BODY_INVALID": 400,
-    "IDEMPOTENCY_KEY_INVALID": 400,
-    "BATCH_INVALID": 400,
-    "VALUE_INVALID": 400,
-    "KEY_MISSING": 401,
-    "KEY_INVALID": 401,
-    "KEY_EXPIRED": 401,
-    "SCOPE_REQUIRED": 403,
-    "SOURCE_NOT_ALLOWED": 403,
-    "CALLER_UNKNOWN": 403,
-    "SIGNATURE_INVALID": 401,
-    "VISITOR_DENIED": 403,
-    "PATH_NOT_FOUND": 404,
-    "DECISION_NOT_FOUND": 404,
-    "IP_ADDRESS_NOT_FOUND": 404,
-    "METHOD_NOT_ALLOWED": 405,
-    "CONTENT_TOO_LARGE": 413,
-    "CONTENT_TYPE_INVALID": 415,
-    "SANDBOX_VALUE_REQUIRED": 422,
-    "RATE_LIMITED": 429,
-    "TOO_MANY_STREAMS": 429,
-    "QUOTA_EXCEEDED": 429,
-    "INTERNAL": 500,
-    "DATA_NOT_LOADED": 503,
-    "DECISIONS_UNREACHABLE": 503,
-    "KEYS_NOT_LOADED": 503,
+# The status of each code, and what to do about it. Codes without a status are the client's own.
+ERRORS: Dict[str, Tuple[Optional[int], str]] = {
+    "PATH_INVALID": (400, "pass the value unescaped: this client escapes it"),
+    "PARAMETER_INVALID": (400, "this server does not support the parameter: compare its version with the client's"),
+    "IP_ADDRESS_INVALID": (400, "send one IPv4 or IPv6 address without port, prefix, zone or brackets"),
+    "IP_ADDRESS_RESERVED": (400, "no visitor from the internet has this address: behind a proxy, take the visitor's address from the proxy's header"),
+    "HOST_INVALID": (400, "a proxy between here and the server changes the Host header: check `url`"),
+    "BODY_INVALID": (400, "the detail lists each invalid field"),
+    "IDEMPOTENCY_KEY_INVALID": (400, "use a new key for each attempt of a visitor, and the same key only to repeat the same request"),
+    "BATCH_INVALID": (400, "the server does not understand this client's request: compare their versions"),
+    "VALUE_INVALID": (400, "a value must be a string of at most 64 KiB"),
+    "KEY_MISSING": (401, "a proxy between here and the server removes the Authorization header; with `key=None` it must add one"),
+    "KEY_INVALID": (401, "compare the key with `inkling keys list` on the server"),
+    "KEY_EXPIRED": (401, "create a new key with `inkling keys create`; run `inkling keys rotate` before the next one expires"),
+    "SCOPE_REQUIRED": (403, "set all scopes that the key needs: `inkling keys update ID --scopes geolocate,reputation,email`, with `,assess` for decisions"),
+    "SOURCE_NOT_ALLOWED": (403, "the key is bound to networks: `inkling keys list` on the server shows them"),
+    "CALLER_UNKNOWN": (403, "the key is bound to networks, but the proxy in front of the server does not send X-Forwarded-For: configure the proxy to send it"),
+    "SIGNATURE_INVALID": (401, "only Supabase calls /v1/hooks/supabase"),
+    "VISITOR_DENIED": (403, "this visitor has a flag listed in the `deny` parameter of /v1/forward-auth"),
+    "PATH_NOT_FOUND": (404, "set `url` to the server's address, without an API path"),
+    "DECISION_NOT_FOUND": (404, "set INKLING_DECISIONS=1 on the server, and send outcomes before INKLING_DECISIONS_DAYS have passed"),
+    "IP_ADDRESS_NOT_FOUND": (404, "the data has no location for this address"),
+    "METHOD_NOT_ALLOWED": (405, "the server is older than this client, or a proxy refuses POST"),
+    "CONTENT_TOO_LARGE": (413, "send fewer values per request"),
+    "CONTENT_TYPE_INVALID": (415, "the server does not understand this client's request: compare their versions"),
+    "SANDBOX_VALUE_REQUIRED": (422, "this is a sandbox key (ink_test_…): configure a key that begins with ink_live_"),
+    "RATE_LIMITED": (429, "send requests more slowly, or raise the key's rate: `inkling keys update ID --rate NUMBER`"),
+    "TOO_MANY_STREAMS": (429, "send more values in each stream, or close some streams"),
+    "QUOTA_EXCEEDED": (429, "wait until midnight UTC, or raise the key's quota: `inkling keys update ID --quota NUMBER`"),
+    "INTERNAL": (500, "the server's log has the cause under the request id"),
+    "DATA_NOT_LOADED": (503, "run `inkling data update` on the server; run `inkling data status` to see what is missing"),
+    "DECISIONS_UNREACHABLE": (503, "run `inkling doctor` on the server: it cannot reach its database"),
+    "KEYS_NOT_LOADED": (503, "the server has not reached its database since it started: run `inkling doctor` there"),
+    "CONNECTION_FAILED": (None, "check that the server is running and that `url` is its address; `__cause__` has the error behind it"),
+    "TIMED_OUT": (None, "raise `timeout`, or check the server's load"),
+    "ANSWER_UNREADABLE": (None, "the answer is not from Inkling: check `url`, and the proxy in front of the server"),
+    "DATA_INCOMPLETE": (None, "`require` lists this data: run `inkling data update` on the server. Run `inkling data status` to see the missing feeds; `inkling feeds disable ID` turns one off"),
+    "ADDRESS_UNKNOWN": (None, "this runtime does not provide the visitor's address, or a proxy sent a value that is not an address: set `address`"),
 }
-HINTS: Dict[str, str] = {
-    "PATH_INVALID": "pass the value unescaped: this client escapes it",
-    "PARAMETER_INVALID": "this server does not support the parameter: compare its version with the client's",
-    "IP_ADDRESS_INVALID": "send one IPv4 or IPv6 address without port, prefix, zone or brackets",
-    "IP_ADDRESS_RESERVED": "no visitor from the internet has this address: behind a proxy, take the visitor's address from the proxy's header",
-    "HOST_INVALID": "a proxy between here and the server changes the Host header: check `url`",
-    "BODY_INVALID": "the detail lists each invalid field",
-    "IDEMPOTENCY_KEY_INVALID": "use a new key for each attempt of a visitor, and the same key only to repeat the same request",
-    "BATCH_INVALID": "the server does not understand this client's request: compare their versions",
-    "VALUE_INVALID": "a value must be a string of at most 64 KiB",
-    "KEY_MISSING": "a proxy between here and the server removes the Authorization header; with `key=None` it must add one",
-    "KEY_INVALID": "compare the key with `inkling keys list` on the server",
-    "KEY_EXPIRED": "create a new key with `inkling keys create`; run `inkling keys rotate` before the next one expires",
-    "SCOPE_REQUIRED": "set all scopes that the key needs: `inkling keys update ID --scopes geolocate,reputation,email`, with `,assess` for decisions",
-    "SOURCE_NOT_ALLOWED": "the key is bound to networks: `inkling keys list` on the server shows them",
-    "CALLER_UNKNOWN": "the key is bound to networks, but the proxy in front of the server does not send X-Forwarded-For: configure the proxy to send it",
-    "SIGNATURE_INVALID": "only Supabase calls /v1/hooks/supabase",
-    "VISITOR_DENIED": "this visitor has a flag listed in the `deny` parameter of /v1/forward-auth",
-    "PATH_NOT_FOUND": "set `url` to the server's address, without an API path",
-    "DECISION_NOT_FOUND": "set INKLING_DECISIONS=1 on the server, and send outcomes before INKLING_DECISIONS_DAYS have passed",
-    "IP_ADDRESS_NOT_FOUND": "the data has no location for this address",
-    "METHOD_NOT_ALLOWED": "the server is older than this client, or a proxy refuses POST",
-    "CONTENT_TOO_LARGE": "send fewer values per request",
-    "CONTENT_TYPE_INVALID": "the server does not understand this client's request: compare their versions",
-    "SANDBOX_VALUE_REQUIRED": "this is a sandbox key (ink_test_…): configure a key that begins with ink_live_",
-    "RATE_LIMITED": "send requests more slowly, or raise the key's rate: `inkling keys update ID --rate NUMBER`",
-    "TOO_MANY_STREAMS": "send more values in each stream, or close some streams",
-    "QUOTA_EXCEEDED": "wait until midnight UTC, or raise the key's quota: `inkling keys update ID --quota NUMBER`",
-    "INTERNAL": "the server's log has the cause under the request id",
-    "DATA_NOT_LOADED": "run `inkling data update` on the server; run `inkling data status` to see what is missing",
-    "DECISIONS_UNREACHABLE": "run `inkling doctor` on the server: it cannot reach its database",
-    "KEYS_NOT_LOADED": "the server has not reached its database since it started: run `inkling doctor` there",
-    "CONNECTION_FAILED": "check that the server is running and that `url` is its address; `__cause__` has the error behind it",
-    "TIMED_OUT": "raise `timeout`, or check the server's load",
-    "ANSWER_UNREADABLE": "the answer is not from Inkling: check `url`, and the proxy in front of the server",
-    "DATA_INCOMPLETE": "`require` lists this data: run `inkling data update` on the server. Run `inkling data status` to see the missing feeds; `inkling feeds disable ID` turns one off",
-    "ADDRESS_UNKNOWN": "this runtime does not provide the visitor's address, or a proxy sent a value that is not an address: set `address`",
-}
+SERVER_CODES: Tuple[str, ...] = tuple(code for code, (status, _) in ERRORS.items() if status)
+CLIENT_CODES: Tuple[str, ...] = tuple(code for code, (status, _) in ERRORS.items() if not status)
 # The data that may be missing from the answers of each lookup.
 DATA_OF: Dict[str, Tuple[str, ...]] = {
     "geolocate": ("geolocation",),
@@ -107,46 +63,26 @@ FIELDS = frozenset(("action", "checks", "city", "continent", "country", "data", 
 
 
 @dataclass(frozen=True)
-class City:
+class City(Answer):
     name: Optional[str] = None
-
-    @classmethod
-    def read(cls, it: Any) -> "City":
-        return cls(
-            name=it.get("name"),
-        )
 
 
 @dataclass(frozen=True)
-class Continent:
+class Continent(Answer):
     # Known: AF, AN, AS, EU, NA, OC, SA.
     code: Optional[str] = None
     name: Optional[str] = None
 
-    @classmethod
-    def read(cls, it: Any) -> "Continent":
-        return cls(
-            code=it.get("code"),
-            name=it.get("name"),
-        )
-
 
 @dataclass(frozen=True)
-class Country:
+class Country(Answer):
     # ISO 3166-1 alpha-2; XK is Kosovo
     iso_code: Optional[str] = None
     name: Optional[str] = None
 
-    @classmethod
-    def read(cls, it: Any) -> "Country":
-        return cls(
-            iso_code=it.get("iso_code"),
-            name=it.get("name"),
-        )
-
 
 @dataclass(frozen=True)
-class Location:
+class Location(Answer):
     # Whole kilometres, chosen so that 67% of addresses should lie within
     accuracy_radius: Optional[int] = None
     latitude: Optional[float] = None
@@ -154,43 +90,21 @@ class Location:
     # IANA name
     time_zone: Optional[str] = None
 
-    @classmethod
-    def read(cls, it: Any) -> "Location":
-        return cls(
-            accuracy_radius=it.get("accuracy_radius"),
-            latitude=it.get("latitude"),
-            longitude=it.get("longitude"),
-            time_zone=it.get("time_zone"),
-        )
-
 
 @dataclass(frozen=True)
-class Postal:
+class Postal(Answer):
     code: Optional[str] = None
 
-    @classmethod
-    def read(cls, it: Any) -> "Postal":
-        return cls(
-            code=it.get("code"),
-        )
-
 
 @dataclass(frozen=True)
-class Subdivision:
+class Subdivision(Answer):
     # The part of the ISO 3166-2 code after the hyphen
     iso_code: Optional[str] = None
     name: Optional[str] = None
 
-    @classmethod
-    def read(cls, it: Any) -> "Subdivision":
-        return cls(
-            iso_code=it.get("iso_code"),
-            name=it.get("name"),
-        )
-
 
 @dataclass(frozen=True)
-class Network:
+class Network(Answer):
     """The owner and kind of an address's network."""
 
     # The largest surrounding network with identical values
@@ -209,21 +123,9 @@ class Network:
     # The operator that publishes the network for its service: openai, google
     operator: Optional[str] = None
 
-    @classmethod
-    def read(cls, it: Any) -> "Network":
-        return cls(
-            prefix=it["prefix"],
-            kind=it["kind"],
-            shared=_flag(it["shared"]),
-            services=tuple(it["services"]),
-            asn=it.get("asn"),
-            organization=it.get("organization"),
-            operator=it.get("operator"),
-        )
-
 
 @dataclass(frozen=True)
-class EvidenceEntry:
+class EvidenceEntry(Answer):
     """One claim or rule behind the answer. Later versions may add fields, labels and effects."""
 
     # A feed id of /v1/status, or another source, such as `override` or `inkling`
@@ -250,31 +152,9 @@ class EvidenceEntry:
     published_at: Optional[str] = None
     last_seen: Optional[str] = None
 
-    @classmethod
-    def read(cls, it: Any) -> "EvidenceEntry":
-        return cls(
-            feed=it["feed"],
-            label=it["label"],
-            effect=it["effect"],
-            flags=_if_there(it.get("flags"), lambda value: tuple(value)),
-            fields=_if_there(it.get("fields"), lambda value: tuple(value)),
-            id=it.get("id"),
-            did_you_mean=it.get("did_you_mean"),
-            weight=it.get("weight"),
-            provider=it.get("provider"),
-            first_seen=it.get("first_seen"),
-            why=it.get("why"),
-            network=it.get("network"),
-            domain=it.get("domain"),
-            mail_host=it.get("mail_host"),
-            fetched_at=it.get("fetched_at"),
-            published_at=it.get("published_at"),
-            last_seen=it.get("last_seen"),
-        )
-
 
 @dataclass(frozen=True)
-class Geolocation:
+class Geolocation(Answer):
     """Every field is always present. Unknown fields inside a field are omitted, never null, empty or 0."""
 
     city: City
@@ -302,28 +182,9 @@ class Geolocation:
     # How complete the data behind it is.
     data: DataState = field(default=DataState(), compare=False, repr=False)
 
-    @classmethod
-    def read(cls, it: Any, data: DataState = DataState()) -> "Geolocation":
-        return cls(
-            city=City.read(it["city"]),
-            continent=Continent.read(it["continent"]),
-            country=Country.read(it["country"]),
-            location=Location.read(it["location"]),
-            postal=Postal.read(it["postal"]),
-            registered_country=Country.read(it["registered_country"]),
-            subdivisions=tuple(Subdivision.read(item) for item in it["subdivisions"]),
-            ip=it.get("ip"),
-            prefix=it.get("prefix"),
-            network=_if_there(it.get("network"), lambda value: Network.read(value)),
-            evidence=_if_there(it.get("evidence"), lambda value: tuple(EvidenceEntry.read(item) for item in value)),
-            evidence_truncated=_if_there(it.get("evidence_truncated"), lambda value: _flag(value)),
-            json=it,
-            data=data,
-        )
-
 
 @dataclass(frozen=True)
-class Reputation:
+class Reputation(Answer):
     is_abuser: bool
     is_proxy: bool
     is_tor_exit: bool
@@ -342,38 +203,17 @@ class Reputation:
     # How complete the data behind it is.
     data: DataState = field(default=DataState(), compare=False, repr=False)
 
-    @classmethod
-    def read(cls, it: Any, data: DataState = DataState()) -> "Reputation":
-        return cls(
-            is_abuser=_flag(it["is_abuser"]),
-            is_proxy=_flag(it["is_proxy"]),
-            is_tor_exit=_flag(it["is_tor_exit"]),
-            ip=it.get("ip"),
-            prefix=it.get("prefix"),
-            network=_if_there(it.get("network"), lambda value: Network.read(value)),
-            evidence=_if_there(it.get("evidence"), lambda value: tuple(EvidenceEntry.read(item) for item in value)),
-            evidence_truncated=_if_there(it.get("evidence_truncated"), lambda value: _flag(value)),
-            json=it,
-            data=data,
-        )
-
 
 @dataclass(frozen=True)
-class Checks:
+class Checks(Answer):
     """Only with `checks=mx`"""
 
     # Known: found, implicit, none, null, nxdomain, timeout, failed, busy, skipped.
     mx: str
 
-    @classmethod
-    def read(cls, it: Any) -> "Checks":
-        return cls(
-            mx=it["mx"],
-        )
-
 
 @dataclass(frozen=True)
-class EmailVerdict:
+class EmailVerdict(Answer):
     # True if the address could receive mail from the internet, judging by its text only
     valid: bool
     disposable: bool
@@ -390,54 +230,25 @@ class EmailVerdict:
     # How complete the data behind it is.
     data: DataState = field(default=DataState(), compare=False, repr=False)
 
-    @classmethod
-    def read(cls, it: Any, data: DataState = DataState()) -> "EmailVerdict":
-        return cls(
-            valid=_flag(it["valid"]),
-            disposable=_flag(it["disposable"]),
-            providers=tuple(it["providers"]),
-            checks=_if_there(it.get("checks"), lambda value: Checks.read(value)),
-            evidence=_if_there(it.get("evidence"), lambda value: tuple(EvidenceEntry.read(item) for item in value)),
-            evidence_truncated=_if_there(it.get("evidence_truncated"), lambda value: _flag(value)),
-            json=it,
-            data=data,
-        )
-
 
 @dataclass(frozen=True)
-class Reason:
+class Reason(Answer):
     code: str
     weight: float
     # The share of labelled decisions with this reason that were fraud, rounded to two decimals. Only if at least 20 decisions of the last 90 days with this reason are labelled
     precision: Optional[float] = None
 
-    @classmethod
-    def read(cls, it: Any) -> "Reason":
-        return cls(
-            code=it["code"],
-            weight=it["weight"],
-            precision=it.get("precision"),
-        )
-
 
 @dataclass(frozen=True)
-class ShadowRule:
+class ShadowRule(Answer):
     rule: str
     # Known: allow, challenge, deny.
     action: str
     review: Optional[bool] = None
 
-    @classmethod
-    def read(cls, it: Any) -> "ShadowRule":
-        return cls(
-            rule=it["rule"],
-            action=it["action"],
-            review=_if_there(it.get("review"), lambda value: _flag(value)),
-        )
-
 
 @dataclass(frozen=True)
-class Remembered:
+class Remembered(Answer):
     fact: str
     # What the server remembers, as a sentence
     text: str
@@ -446,33 +257,17 @@ class Remembered:
     # When this decision was made or labelled
     at: Optional[str] = None
 
-    @classmethod
-    def read(cls, it: Any) -> "Remembered":
-        return cls(
-            fact=it["fact"],
-            text=it["text"],
-            decision=it.get("decision"),
-            at=it.get("at"),
-        )
-
 
 @dataclass(frozen=True)
-class Ip:
+class Ip(Answer):
     """Only with `include=evidence`: the address lookups"""
 
     geolocate: Optional[Geolocation] = None
     reputation: Optional[Reputation] = None
 
-    @classmethod
-    def read(cls, it: Any) -> "Ip":
-        return cls(
-            geolocate=_if_there(it.get("geolocate"), lambda value: Geolocation.read(value)),
-            reputation=_if_there(it.get("reputation"), lambda value: Reputation.read(value)),
-        )
-
 
 @dataclass(frozen=True)
-class Decision:
+class Decision(Answer):
     """The decision about a visitor, and why."""
 
     # The decision's id
@@ -509,27 +304,6 @@ class Decision:
     email: Optional[EmailVerdict] = None
     # As the server sent it.
     json: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
-
-    @classmethod
-    def read(cls, it: Any) -> "Decision":
-        return cls(
-            id=it["id"],
-            action=it["action"],
-            review=_flag(it["review"]),
-            score=it["score"],
-            reasons=tuple(Reason.read(item) for item in it["reasons"]),
-            rule=it["rule"],
-            shadow=tuple(ShadowRule.read(item) for item in it["shadow"]),
-            degraded=tuple(it["degraded"]),
-            ruleset=it["ruleset"],
-            data_version=it["data_version"],
-            history=_if_there(it.get("history"), lambda value: tuple(Remembered.read(item) for item in value)),
-            did_you_mean=it.get("did_you_mean"),
-            facts=it.get("facts"),
-            ip=_if_there(it.get("ip"), lambda value: Ip.read(value)),
-            email=_if_there(it.get("email"), lambda value: EmailVerdict.read(value)),
-            json=it,
-        )
 
 
 ANSWERS: Dict[str, Any] = {"geolocate": Geolocation, "reputation": Reputation, "email": EmailVerdict}

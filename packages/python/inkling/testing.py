@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from ._client import _ASSESS, _PATHS, _U, Inkling
 from ._data import Response
 from ._errors import InklingError, Unavailable
-from ._generated import ACTIONS, DATA_OF, STATUSES
+from ._generated import ACTIONS, DATA_OF, ERRORS, SERVER_CODES
 from ._transport import Request
 
 _T = TypeVar("_T")
@@ -83,7 +83,7 @@ class FakeServer:
         `action="deny"`, or an error code instead. All other fields are those of an ordinary visitor."""
         if lookup not in _PLAIN:
             raise ValueError("inkling: lookup must be one of %s" % ", ".join(_PLAIN))
-        if code is not None and code not in STATUSES:
+        if code is not None and code not in SERVER_CODES:
             raise ValueError("inkling: %s is not a code that a server returns" % code)
         if lookup == "email" and fields.get("disposable") is True:
             fields.setdefault("providers", [value.rpartition("@")[2].lower()])
@@ -141,7 +141,7 @@ class FakeServer:
     def _problem_or(self, lookup: str, value: str, wanted: Mapping[str, List[str]]) -> Any:
         own = self._own.get((lookup, _normal(value)))
         if isinstance(own, str):
-            return {"code": own, "status": STATUSES[own], "title": "The test has set this error"}
+            return {"code": own, "status": ERRORS[own][0], "title": "The test has set this error"}
         return self._find(lookup, value, wanted)
 
     def _find(self, lookup: str, value: str, wanted: Mapping[str, List[str]]) -> Dict[str, Any]:
@@ -208,7 +208,7 @@ def _not_set(lookup: str) -> InklingError:
 
 
 def _error(code: str) -> InklingError:
-    return InklingError(code, "The test has set this error", http_status=STATUSES.get(code))
+    return InklingError(code, "The test has set this error", http_status=ERRORS.get(code, (None, ""))[0])
 
 
 def _names(wanted: Mapping[str, List[str]]) -> List[str]:

@@ -9,7 +9,7 @@ import { NO_FLAGS, SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "
 import { parsePeer } from "@inkling/engine";
 import { type NewKey, openStore, parseNewKey } from "@inkling/store";
 import fc from "fast-check";
-import { CLIENT_HINTS, SERVER_STATUSES } from "../../../packages/client/src/error-codes.ts";
+import { CLIENT_ERRORS, SERVER_ERRORS } from "../../../packages/client/src/error-codes.ts";
 import { InklingError } from "../../../packages/client/src/errors.ts";
 import { formatIp, parseIp } from "../../../packages/client/src/ip.ts";
 import { namedBlocks } from "../../harness/named-blocks.ts";
@@ -142,9 +142,12 @@ describe("the package", () => {
         codes!.match(/[A-Z_]+/g)!.map((code) => [code, result === "an `Unavailable`"] as const),
       ),
     );
-    const statuses: Readonly<Record<string, number>> = SERVER_STATUSES;
-    for (const code of [...Object.keys(SERVER_STATUSES), ...Object.keys(CLIENT_HINTS)]) {
-      const error = new InklingError(code, "", { status: statuses[code] });
+    const errors: Readonly<Record<string, { readonly status?: number; readonly hint: string }>> = {
+      ...SERVER_ERRORS,
+      ...CLIENT_ERRORS,
+    };
+    for (const [code, { status }] of Object.entries(errors)) {
+      const error = new InklingError(code, "", { status });
       // An outcome throws, whatever its code.
       const isUnavailable = error.isUnavailable && code !== "DECISIONS_UNREACHABLE";
       expect([code, said.get(code) ?? false]).toEqual([code, isUnavailable]);

@@ -3,7 +3,7 @@
 import type { Answer, Lookup } from "../answers.ts";
 import type { DecisionResult } from "../assess.ts";
 import type { DataName } from "../data-state.ts";
-import { SERVER_STATUSES } from "../error-codes.ts";
+import { SERVER_ERRORS } from "../error-codes.ts";
 import { type ClientCode, InklingError, type ServerCode } from "../errors.ts";
 import { type Action, type Answers, DATA_OF, type DecisionInput, NO_FLAGS } from "../generated.ts";
 import { formatIp, parseIp } from "../ip.ts";
@@ -196,9 +196,14 @@ const headersOf = (type: string) => ({
 
 /** @throws TypeError for a code that no server returns */
 function problemOf(code: ServerCode) {
-  if (!Object.hasOwn(SERVER_STATUSES, code))
+  if (!Object.hasOwn(SERVER_ERRORS, code))
     throw new TypeError(`@inkling/client/testing: ${code} is not a code that a server returns`);
-  return { code, status: SERVER_STATUSES[code], title: "The test has set this error", request_id: "fake" };
+  return {
+    code,
+    status: SERVER_ERRORS[code].status,
+    title: "The test has set this error",
+    request_id: "fake",
+  };
 }
 
 function refused(code: ServerCode): Response {
@@ -210,7 +215,7 @@ function refused(code: ServerCode): Response {
 }
 
 function failed(code: ServerCode | ClientCode): Response {
-  if (Object.hasOwn(SERVER_STATUSES, code)) return refused(code as ServerCode);
+  if (Object.hasOwn(SERVER_ERRORS, code)) return refused(code as ServerCode);
   throw new InklingError(code, "The fake server is configured to fail");
 }
 
