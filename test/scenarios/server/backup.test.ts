@@ -551,11 +551,6 @@ describe("a restore", () => {
       ["nothing", new Uint8Array(), /is not an Inkling backup/],
       ["text", Buffer.from("keys\n"), /is not an Inkling backup/],
       ["compressed", gzipSync(good), /is not an Inkling backup\nhint: .*decompress/],
-      [
-        "compressed, of a version before the first release",
-        gzipSync('{"format":"inkling-backup","version":1,"made_at":"2026-11-01T00:00:00Z","tables":{}}\n'),
-        /before the first release[\s\S]*restore it with that version/,
-      ],
       ["a tar file of another program", tarOf([database]), /is not an Inkling backup/],
       [
         "a manifest of another program",

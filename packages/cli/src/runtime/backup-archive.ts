@@ -3,7 +3,6 @@
 
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { constants, gunzipSync } from "node:zlib";
 import { AtomicFile, type Owner } from "@inkling/data";
 import { z } from "zod";
 import { CliError, explainFileError, explainTargetError } from "../terminal/errors.ts";
@@ -14,7 +13,6 @@ const VERSION = 1;
 const MANIFEST = "manifest.json";
 const OWNER_ONLY = 0o600;
 const CHUNK_BYTES = 1 << 20;
-const EARLIER_START_BYTES = 512;
 /** Maximum size of an entry that is read into memory. */
 const MAX_TEXT_BYTES = 1 << 26;
 
@@ -158,19 +156,7 @@ function entriesOf(path: string, descriptor: number): TarEntry[] {
     return readTar(descriptor, fstatSync(descriptor).size);
   } catch (error) {
     if (!(error instanceof TarError)) throw explainFileError(error, path);
-    if (!error.isForeign) throw damaged(path, error.message);
-    throw isEarlier(descriptor) ? earlierBackup(path) : foreign(path);
-  }
-}
-
-/** Is this a backup of a version before the first release: JSON lines, compressed? */
-function isEarlier(descriptor: number): boolean {
-  const start = Buffer.alloc(EARLIER_START_BYTES);
-  readSync(descriptor, start, 0, start.length, 0);
-  try {
-    return gunzipSync(start, { finishFlush: constants.Z_SYNC_FLUSH }).includes(`{"format":"${FORMAT}"`);
-  } catch {
-    return false; // it is not compressed
+    throw error.isForeign ? foreign(path) : damaged(path, error.message);
   }
 }
 
@@ -220,11 +206,6 @@ const foreign = (path: string) =>
   new CliError(
     `${path} is not an Inkling backup`,
     "`inkling backup FILE` creates one; decompress a compressed one first",
-  );
-const earlierBackup = (path: string) =>
-  new CliError(
-    `${path} was created by a version before the first release, which wrote backups in another format`,
-    "nothing was restored; restore it with that version, then run this version on that database, which it upgrades",
   );
 export const damaged = (path: string, why: string) =>
   new CliError(`${path} is damaged: ${why}`, "nothing was restored; use another copy or an older backup");

@@ -376,13 +376,6 @@ describe("sections that do not fit are refused at open", () => {
   }
 });
 
-test("before version 8, a number of slots that is not a power of two is refused", () => {
-  const bytes = bytesOf(GOLDEN, new Map([...GOLDEN_EVIDENCE, ["free.com", [LISTED]]])); // 3 names that only have evidence
-  bytes[8] = 7;
-  mendChecksum(bytes);
-  expect(() => EmailSegment.open(bytes)).toThrow(/^section evidenceSlots: has 5 slots, want a power of two/);
-});
-
 test("an answer that names a provider twice is refused", () => {
   const bytes = bytesOf(new Map([["x.com", ["aa.com", "ab.com"]]]));
   const { answers } = sectionOffsets(bytes);

@@ -1,27 +1,16 @@
-// domain-hash.ts: two hashes of a domain name, a plain one and a keyed one. Both read the name from its last character.
+// domain-hash.ts: the keyed hash of a domain name, which reads the name from its last character.
 //
-// in   a domain name, and a seed or keys
-// out  a uint32; because both hashes start at the end of the name, one pass also visits the hash of every parent domain
-// src  packages/engine/segment-format.md. Plain: FNV-1a, then the last steps of MurmurHash3. Keyed: multilinear (Lemire
-//      and Kaser, "Strongly universal string hashing is fast", 2014), then the same steps
-// note Use the plain hash only for names that an attacker cannot add. With FNV-1a it is easy to find thousands of names
-//      that collide, and they collide with every seed. With random keys, any two names agree in 26 of the 32 bits with
-//      a probability of only 2^-26, however they were chosen.
+// in   a domain name and keys
+// out  a uint32; because the hash starts at the end of the name, one pass also visits the hash of every parent domain
+// src  packages/engine/segment-format.md: multilinear (Lemire and Kaser, "Strongly universal string hashing is fast",
+//      2014), then the last steps of MurmurHash3
+// note With random keys, any two names agree in 26 of the 32 bits with a probability of only 2^-26, however they were
+//      chosen. With a hash that has only a seed, it is easy to find thousands of names that collide with every seed.
 
 /**
  * ORing a host's character with this value results in the lower-case character. Digits, hyphens and dots do not change.
  */
 export const LOWER_CASE = 0x20;
-
-/** Returns the hash of the empty name: FNV-1a's offset basis with the seed. */
-function basis(seed: number): number {
-  return 0x811c9dc5 ^ seed;
-}
-
-/** Adds one character to the hash (FNV-1a). */
-function step(hash: number, c: number): number {
-  return Math.imul(hash ^ c, 0x01000193);
-}
 
 /** Spreads the hash over all bits, as MurmurHash3 does, because the low bits choose the slot in some tables. */
 export function finish(hash: number): number {
@@ -29,13 +18,6 @@ export function finish(hash: number): number {
   h = Math.imul(h, 0x85ebca6b);
   h ^= h >>> 13;
   return h >>> 0;
-}
-
-/** Returns the plain hash of a name, as a uint32. */
-export function hashDomain(name: string, seed: number): number {
-  let hash = basis(seed);
-  for (let i = name.length - 1; i >= 0; i--) hash = step(hash, name.charCodeAt(i));
-  return finish(hash);
 }
 
 /** An upper bound for the number of characters in a host. */

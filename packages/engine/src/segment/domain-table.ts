@@ -10,22 +10,9 @@
 
 import { asciiText } from "../email/ascii.ts";
 import { toAsciiDomain } from "../email/domain.ts";
-import {
-  type DomainKeys,
-  domainKeys,
-  finish,
-  hashDomain,
-  hashWithKeys,
-  LOWER_CASE,
-} from "../email/domain-hash.ts";
+import { type DomainKeys, domainKeys, finish, hashWithKeys, LOWER_CASE } from "../email/domain-hash.ts";
 import type { PlainMailbox } from "../email/plain-mailbox.ts";
-import {
-  FIRST_WITH_KEYS,
-  FIRST_WITH_SHORT_HEADERS,
-  type SectionName,
-  SegmentError,
-  type SegmentFile,
-} from "./segment.ts";
+import { type SectionName, SegmentError, type SegmentFile } from "./segment.ts";
 
 /** Number of words before the first slot: the seed from which the hash keys are derived. */
 export const DOMAIN_SLOTS_HEADER = 2;
@@ -89,14 +76,12 @@ export class DomainTable {
   private readonly words: Readonly<Record<ValueKind, number>>;
   /** Number of bytes before the characters of a name. */
   private readonly header: number;
-  /** Undefined in a segment older than version 6, whose hash has only a seed. */
-  readonly keys: DomainKeys | undefined;
+  readonly keys: DomainKeys;
 
   /** @throws SegmentError if a section is missing or has an impossible length */
   constructor(file: SegmentFile, layout: DomainTableLayout) {
-    const isOld = file.version < FIRST_WITH_SHORT_HEADERS;
-    const { values } = isOld ? DOMAIN_TABLES.answered : layout;
-    this.layout = { ...layout, values };
+    const { values } = layout;
+    this.layout = layout;
     this.words = { answer: values.indexOf("answer"), evidence: values.indexOf("evidence") };
     this.header = domainNameHeader(values);
     this.slots = file.u32(layout.slots);
@@ -104,8 +89,6 @@ export class DomainTable {
     const count = (this.slots.length - DOMAIN_SLOTS_HEADER) / 2;
     if (!(count >= 1) || !Number.isInteger(count))
       throw new SegmentError(`section ${layout.slots}`, `has ${count} slots, want a whole number from 1`);
-    if (isOld && (count & (count - 1)) !== 0)
-      throw new SegmentError(`section ${layout.slots}`, `has ${count} slots, want a power of two`);
     if (this.names.length < DOMAIN_NAME_ALIGN || this.names.length % DOMAIN_NAME_ALIGN !== 0) {
       throw new SegmentError(
         `section ${layout.names}`,
@@ -115,7 +98,7 @@ export class DomainTable {
     this.nameWords = new Uint32Array(this.names.buffer, this.names.byteOffset, this.names.length / 4);
     this.count = count;
     this.mask = (count & (count - 1)) === 0 ? count - 1 : 0;
-    if (file.version >= FIRST_WITH_KEYS) this.keys = domainKeys(this.slots[0]!, this.slots[1]!);
+    this.keys = domainKeys(this.slots[0]!, this.slots[1]!);
   }
 
   /**
@@ -126,7 +109,6 @@ export class DomainTable {
   closest(host: string, registrableStart: number, kind: ValueKind): FoundName | undefined {
     const what = this.words[kind];
     if (registrableStart < 0 || what < 0) return undefined;
-    if (this.keys === undefined) return this.closestWithoutKeys(host, registrableStart, what);
     const { keys } = this;
     let found: FoundName | undefined;
     let sum = 0;
@@ -136,14 +118,6 @@ export class DomainTable {
       sum = (sum + Math.imul(keys[at]!, c)) | 0;
     }
     return this.find(finish(sum) >>> 0, host, 0, what) ?? found;
-  }
-
-  private closestWithoutKeys(host: string, registrableStart: number, what: number): FoundName | undefined {
-    for (let start = 0; start <= registrableStart; start = host.indexOf(".", start) + 1) {
-      const found = this.find(this.hash(host.slice(start)), host, start, what);
-      if (found !== undefined || start === registrableStart) return found;
-    }
-    return undefined;
   }
 
   /** Finds the name `host.slice(start)`, if it has a value in this word of its header. */
@@ -179,10 +153,6 @@ export class DomainTable {
   /** Every pointer to a name is below this number. */
   get pointers(): number {
     return this.nameWords.length;
-  }
-
-  private hash(name: string): number {
-    return this.keys === undefined ? hashDomain(name, this.slots[0]!) : hashWithKeys(name, this.keys);
   }
 
   private pointerTo(hash: number, host: string, start: number): number {
@@ -233,7 +203,7 @@ export class DomainTable {
 
   /** Returns whether the table contains exactly this name. */
   has(name: string): boolean {
-    return this.pointerTo(this.hash(name), name, 0) !== 0;
+    return this.pointerTo(hashWithKeys(name, this.keys), name, 0) !== 0;
   }
 
   /**
@@ -246,8 +216,6 @@ export class DomainTable {
       this.layout.values.map((kind) => checks[kind]),
       checkName,
     );
-    if (this.keys === undefined && this.slots[1] !== 0)
-      throw new SegmentError(`${this.layout.slots}[1]`, `got ${this.slots[1]}, want 0`);
     for (let slot = 0; slot < this.count; slot++) this.verifySlot(slot, names);
     for (const name of names.values())
       throw new SegmentError(`name ${name}`, "is stored, but no slot points at it");
@@ -301,7 +269,7 @@ export class DomainTable {
         place(),
         `does not point at a name, or points at a name that is already used: ${pointer}`,
       );
-    const want = this.hash(name);
+    const want = hashWithKeys(name, this.keys);
     if (hash !== want) throw new SegmentError(place(), `hash of ${name}: got ${hash}, want ${want}`);
     if (this.pointerTo(hash, name, 0) !== pointer)
       throw new SegmentError(place(), `${name} cannot be found by its hash, or is stored twice`);

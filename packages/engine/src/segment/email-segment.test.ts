@@ -8,7 +8,7 @@ import { parseEmailInFull } from "../email/email.ts";
 import { domainKeys, hashWithKeys } from "./domain-table.ts";
 import { answerEmail, EmailSegment } from "./email-segment.ts";
 import { EvidenceBody, MAX_EVIDENCE_BYTES } from "./evidence.ts";
-import { openSegment, SegmentError } from "./segment.ts";
+import { SegmentError } from "./segment.ts";
 
 // The compiler wrote this file. packages/compiler/src/segments/email-table.test.ts has its input and compares the
 // result.
@@ -20,22 +20,13 @@ function copy(): Uint8Array {
 }
 
 const segment = EmailSegment.open(copy());
-/**
- * The same segment in versions 5 to 7. Versions 5 and 6 have one table of names, and version 5 also hashes names
- * without keys.
- */
-const older = [5, 6, 7].map((version) => EmailSegment.open(olderFile(version)));
-
-function olderFile(version: number): Uint8Array {
-  return Uint8Array.from(readFileSync(new URL(`../../fixtures/email-${version}.seg`, import.meta.url)));
-}
 
 function answer(text: string): string {
   return Buffer.from(answerEmail(text, segment)).toString("latin1");
 }
 
-test("the segment verifies, and those of older versions", () => {
-  for (const one of [segment, ...older]) one.verify();
+test("the segment verifies", () => {
+  segment.verify();
 });
 
 describe("answerEmail", () => {
@@ -159,8 +150,7 @@ describe("a lookup never matches a public suffix, even when it is listed", () =>
   ];
   for (const [host, registrableStart, found] of rows) {
     test(`${host} from ${registrableStart}`, () => {
-      for (const one of [segment, ...older])
-        assert.equal(one.providersFrom(host, registrableStart) !== undefined, found);
+      assert.equal(segment.providersFrom(host, registrableStart) !== undefined, found);
     });
   }
 });
@@ -209,31 +199,6 @@ test("the fast and the general parser give the same answer", () => {
     { numRuns: 5_000 },
   );
   assert.ok(disposable > 1_000 && clean > 1_000, `${disposable} disposable, ${clean} clean`);
-});
-
-test("older versions have the same answers, evidence too", () => {
-  const names = [...segment.domains()].map(({ name }) => name);
-  for (const name of [...names, "gmail.com", "ok.mailinator.com"]) {
-    for (const one of older) {
-      for (const text of [`a@${name}`, `a@x.y.${name}`, `a b@${name}`, `a@X.${name.toUpperCase()}`])
-        assert.equal(Buffer.from(answerEmail(text, one)).toString("latin1"), longAnswer(text), text);
-      for (const host of [name, `x.y.${name}`]) {
-        const start = host.length - name.length;
-        const evidence = segment.evidenceFrom(host, start);
-        assert.ok(evidence !== undefined || !["gmail.com", "ok.mailinator.com"].includes(name), host);
-        assert.deepEqual(one.evidenceFrom(host, start), evidence, host);
-      }
-    }
-  }
-});
-
-test("in version 7, a name of the second table that has an answer is refused", () => {
-  const bytes = olderFile(7);
-  bytes[openSegment(bytes, "email").u8("evidenceNames").byteOffset + 4] = 1;
-  assert.throws(
-    () => EmailSegment.open(bytes).verify(true),
-    /evidenceNames, byte 4: gmail\.com has an answer/,
-  );
 });
 
 test("only answers about valid addresses are cached", () => {

@@ -20,13 +20,7 @@ import { PlainMailbox, readPlain } from "../email/plain-mailbox.ts";
 import { Answers } from "./answers.ts";
 import { DOMAIN_TABLES, DomainTable } from "./domain-table.ts";
 import { EvidenceRecords } from "./evidence.ts";
-import {
-  FIRST_WITH_TWO_TABLES,
-  openSegment,
-  SegmentError,
-  type SegmentFile,
-  verifyChecksum,
-} from "./segment.ts";
+import { openSegment, SegmentError, type SegmentFile, verifyChecksum } from "./segment.ts";
 
 const CLEAN_VALID = ascii('{"valid":true,"disposable":false,"providers":[]}');
 const CLEAN_INVALID = ascii('{"valid":false,"disposable":false,"providers":[]}');
@@ -49,13 +43,13 @@ const plain = new PlainMailbox();
 export class EmailSegment {
   private readonly file: SegmentFile;
   private readonly answers: Answers;
-  /** The names that have an answer. In a segment older than version 7, it also contains all other names. */
+  /** The names that have an answer. */
   private readonly table: DomainTable;
   /**
    * The names that only have evidence, which are five of six names. A plain lookup does not read this table, so `table`
    * remains in the caches.
    */
-  private readonly evidenceOnly: DomainTable | undefined;
+  private readonly evidenceOnly: DomainTable;
   private readonly records: EvidenceRecords;
   private readonly kept: Uint8Array[];
   /** The pointer of the trusted name that each answer in `kept` is about. */
@@ -70,8 +64,7 @@ export class EmailSegment {
     this.file = file;
     this.answers = new Answers(file);
     this.table = new DomainTable(file, DOMAIN_TABLES.answered);
-    if (file.version >= FIRST_WITH_TWO_TABLES)
-      this.evidenceOnly = new DomainTable(file, DOMAIN_TABLES.evidenceOnly);
+    this.evidenceOnly = new DomainTable(file, DOMAIN_TABLES.evidenceOnly);
     this.records = new EvidenceRecords(file);
     let places = 1;
     while (places < this.answers.count && places < KEPT_ANSWERS) places *= 2;
@@ -106,8 +99,8 @@ export class EmailSegment {
     return found && this.answers.at(found.value);
   }
 
-  /** The keys for `readPlain`. Undefined in a segment older than version 6: {@link answerPlain} cannot use it. */
-  get keys(): DomainKeys | undefined {
+  /** The keys for `readPlain`. */
+  get keys(): DomainKeys {
     return this.table.keys;
   }
 
@@ -161,7 +154,7 @@ export class EmailSegment {
    */
   evidenceFrom(host: string, registrableStart: number): Uint8Array | undefined {
     const found = this.table.closest(host, registrableStart, "evidence");
-    const other = this.evidenceOnly?.closest(host, registrableStart, "evidence");
+    const other = this.evidenceOnly.closest(host, registrableStart, "evidence");
     const closest = (other?.length ?? 0) > (found?.length ?? 0) ? other : found;
     return closest && this.records.at(closest.value);
   }
@@ -189,15 +182,8 @@ export class EmailSegment {
         },
       },
     };
-    if (evidenceOnly === undefined) {
-      table.verify(checks);
-      return;
-    }
     table.verify(checks, (_, answer) => (answer === 0 ? "has no answer" : undefined));
-    evidenceOnly.verify(checks, (name, answer) => {
-      if (answer !== 0) return "has an answer";
-      return table.has(name) ? "is in both tables" : undefined;
-    });
+    evidenceOnly.verify(checks, (name) => (table.has(name) ? "is in both tables" : undefined));
   }
 }
 
@@ -219,9 +205,7 @@ function isProviderList(bytes: Uint8Array | undefined): boolean {
  * @returns the whole answer as JSON bytes, which other answers may share: callers must not write to them
  */
 export function answerEmail(text: string, segment: EmailSegment): Uint8Array {
-  const { keys } = segment;
-  const answer =
-    keys !== undefined && readPlain(text, plain, keys) ? segment.answerPlain(text, plain) : undefined;
+  const answer = readPlain(text, plain, segment.keys) ? segment.answerPlain(text, plain) : undefined;
   if (answer !== undefined) return answer;
   const { valid, host, registrableStart } = parseEmailInFull(text);
   const providers = host === undefined ? undefined : segment.providersFrom(host, registrableStart);

@@ -8,18 +8,6 @@
 
 export const SEGMENT_MAGIC = "INKLING\0";
 export const SEGMENT_VERSION = 8;
-/**
- * The engine still reads the versions from 4 on, so a server has data right after an upgrade, and can roll back to a
- * release from before the upgrade. Version 4 has no `answerTemplates`, version 5 hashes domains without keys, and
- * version 6 has one table of domains. In version 7, names that only have evidence also have a word for an answer.
- */
-const OLDEST_VERSION = 4;
-/** The first version that hashes domains with keys. */
-export const FIRST_WITH_KEYS = 6;
-/** The first version with a separate table of names that only have evidence. */
-export const FIRST_WITH_TWO_TABLES = 7;
-/** The first version in which names of the second table have no word for an answer. */
-export const FIRST_WITH_SHORT_HEADERS = 8;
 export const HEADER_BYTES = 64;
 export const SECTION_ENTRY_BYTES = 24;
 /**
@@ -94,10 +82,6 @@ export class SegmentFile {
     this.sections = sections;
   }
 
-  get version(): number {
-    return new DataView(this.bytes.buffer, this.bytes.byteOffset).getUint32(VERSION_AT, true);
-  }
-
   has(name: SectionName): boolean {
     return this.sections.has(SECTION[name]);
   }
@@ -164,10 +148,10 @@ function readStart(bytes: Uint8Array, fileLength: number, kind: SegmentKind): Ma
       throw new SegmentError("magic", "this is not an Inkling segment");
   }
   const version = view.getUint32(VERSION_AT, true);
-  if (version < OLDEST_VERSION || version > SEGMENT_VERSION) {
+  if (version !== SEGMENT_VERSION) {
     throw new SegmentError(
       "version",
-      `got ${version}, this engine reads ${OLDEST_VERSION} to ${SEGMENT_VERSION}: build the release again`,
+      `got ${version}, this engine reads ${SEGMENT_VERSION}: build the release again`,
     );
   }
   const kindNumber = view.getUint32(12, true);
