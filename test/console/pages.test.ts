@@ -186,6 +186,7 @@ describe("lookup", () => {
     expect(await clear.count()).toBe(0);
     release();
     await page.getByRole("heading", { name: "AS20712 Andrews & Arnold, Ltd" }).waitFor();
+    expect(await page.title()).toBe("AS20712: Inkling console");
     await page.unroute("**/admin/v1/lookup");
     expect(page.url()).toEndWith("#/lookup/AS20712");
     expect(await page.evaluate("document.activeElement.tagName")).toBe("TEXTAREA");
@@ -914,7 +915,8 @@ describe("keys", () => {
     await page.getByRole("table").getByText("checkout").waitFor();
     expect(await page.getByLabel("Name").inputValue()).toBe("");
     await page.getByRole("link", { name: "Open this key" }).click();
-    await page.getByRole("heading", { name: "checkout" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "checkout" }).waitFor();
+    expect(await page.title()).toBe("checkout: Inkling console");
     expect(await textOf(page)).not.toContain(key);
     expect(await page.getByLabel("Quota").inputValue()).toBe("1000");
     await page.getByLabel("Rate", { exact: true }).fill("7");

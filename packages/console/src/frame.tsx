@@ -2,12 +2,12 @@
 
 import { sum } from "d3-array";
 import type { RefObject } from "preact";
-import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useContext, useEffect, useRef, useState } from "preact/hooks";
 import type { Feed } from "./answers.ts";
 import { Button, Card, Linked, RelativeTime } from "./components/basics.tsx";
 import { ThemeChoice } from "./components/theme-choice.tsx";
 import { formatDuration } from "./format.ts";
-import { type Loading, useLoad, useRoute, useWindowEvent } from "./hooks.ts";
+import { type Loading, ObjectNameContext, useLoad, useRoute, useWindowEvent } from "./hooks.ts";
 import { GROUPS, PAGES } from "./pages.tsx";
 import { placeOfId } from "./places.ts";
 import { SessionContext } from "./session.ts";
@@ -41,6 +41,10 @@ const REFRESH_MS = 30_000;
 export function Frame({ logOut }: { logOut: () => void }) {
   const { page, rest } = useRoute();
   const { id, title, Page } = PAGES.find((row) => row.id === page) ?? NOT_FOUND;
+  const object = rest === "" || rest.startsWith("?") ? undefined : rest;
+  const [named, setNamed] = useState<{ readonly rest: string; readonly name: string }>();
+  const name = named?.rest === rest ? named.name : undefined;
+  const setName = useCallback((name: string) => setNamed({ rest, name }), [rest]);
   const status = useLoad(loadStatus, [], REFRESH_MS);
   const main = useRef<HTMLElement>(null);
   const [menuAt, setMenuAt] = useState<string>();
@@ -49,7 +53,7 @@ export function Frame({ logOut }: { logOut: () => void }) {
   const concerns = data?.concerns ?? [];
   useKeptFocus(main);
   useKeys(main);
-  usePageChange(`${id}/${rest.startsWith("?") ? "" : rest}`, title, main);
+  usePageChange(`${id}/${object ?? ""}`, name ?? object ?? title, main);
   return (
     <>
       {/* A button, not a link to "#main", because the part after "#" identifies the page. */}
@@ -95,9 +99,11 @@ export function Frame({ logOut }: { logOut: () => void }) {
           ))}
         </nav>
         <main ref={main} tabIndex={-1}>
-          <h1 tabIndex={-1}>{title}</h1>
+          <h1 tabIndex={-1}>{name ?? title}</h1>
           <StatusContext.Provider value={status}>
-            <Page key={id} rest={rest} />
+            <ObjectNameContext.Provider value={setName}>
+              <Page key={id} rest={rest} />
+            </ObjectNameContext.Provider>
           </StatusContext.Provider>
         </main>
       </div>

@@ -1,6 +1,7 @@
 // hooks.ts: provides hooks for the route, loaded data, actions and messages.
 
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { createContext } from "preact";
+import { useCallback, useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isAbort, UserError } from "./api.ts";
 
 /** Listens on `window` while the component exists, from its first frame on. */
@@ -54,6 +55,16 @@ export function useRoute() {
   const [route, setRoute] = useState(currentRoute);
   useWindowEvent("hashchange", () => setRoute(currentRoute()));
   return route;
+}
+
+export const ObjectNameContext = createContext<(name: string) => void>(() => {});
+
+/** Makes the name of the object that a page shows its heading and the tab's title. */
+export function useObjectName(name: string | undefined): void {
+  const setName = useContext(ObjectNameContext);
+  useEffect(() => {
+    if (name !== undefined) setName(name);
+  }, [name, setName]);
 }
 
 export interface Loading<T> {

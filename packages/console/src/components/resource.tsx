@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { ApiError, call, UserError } from "../api.ts";
 import { formatCount } from "../format.ts";
-import { useLoad } from "../hooks.ts";
+import { useLoad, useObjectName } from "../hooks.ts";
 import { Badge, Button, Card, type Kind, RelativeTime } from "./basics.tsx";
 import { Bulk, type BulkAction, RowChoice } from "./bulk.tsx";
 import { FilterBar, useFilters } from "./filters.tsx";
@@ -239,13 +239,14 @@ interface DetailProps<R extends Route> {
   readonly noun: string;
   /** The page of all objects. */
   readonly page?: string;
+  readonly nameOf: (one: Output<R>) => string;
   readonly everyMs?: number;
   readonly children: (one: Output<R>, reload: () => void) => ComponentChildren;
 }
 
 /** The page of a single object. */
 export function ResourceDetail<R extends Route>(props: DetailProps<R>) {
-  const { route, id, noun, page = `${noun}s`, everyMs, children } = props;
+  const { route, id, noun, page = `${noun}s`, nameOf, everyMs, children } = props;
   const load = (signal: AbortSignal) =>
     call(route, { id } as Input<R>, signal).catch((error: unknown) => {
       // The API has no path for an id that cannot exist. Users get the same message as for any unknown id.
@@ -254,6 +255,7 @@ export function ResourceDetail<R extends Route>(props: DetailProps<R>) {
       throw error;
     });
   const loading = useLoad(load, [id], everyMs);
+  useObjectName(loading.data && nameOf(loading.data));
   return (
     <>
       <p>

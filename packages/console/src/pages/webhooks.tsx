@@ -98,7 +98,13 @@ function Recent({ of: { recent } }: { of: Webhook }) {
 function Detail({ id }: { id: string }) {
   const [tests, setTests] = useState(0);
   return (
-    <ResourceDetail route="GET webhooks/{id}" id={id} noun="webhook" everyMs={REFRESH_MS}>
+    <ResourceDetail
+      route="GET webhooks/{id}"
+      id={id}
+      noun="webhook"
+      nameOf={({ url }) => url}
+      everyMs={REFRESH_MS}
+    >
       {(webhook, reload) => (
         <>
           <Summary of={webhook} reload={reload} onTested={() => setTests(tests + 1)} />
@@ -129,7 +135,7 @@ interface SummaryProps {
 function Summary({ of: webhook, reload, onTested }: SummaryProps) {
   const { id, url, events, author, created_at, recent, disabled_at } = webhook;
   return (
-    <Card title={[url, " ", <State key="state" of={webhook} />]}>
+    <Card title={<State of={webhook} />}>
       <p>
         <code>{id}</code> added <RelativeTime iso={created_at} /> by {author}, for {events.join(", ")}.
       </p>

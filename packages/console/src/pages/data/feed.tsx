@@ -16,7 +16,7 @@ import { TextField, textOf } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { Table, TableCard } from "../../components/table.tsx";
 import { flagName, formatCount, formatDuration, formatLabel, formatPercent } from "../../format.ts";
-import { type PageProps, useLoad } from "../../hooks.ts";
+import { type PageProps, useLoad, useObjectName } from "../../hooks.ts";
 import { useStatus } from "../../status.tsx";
 import { isProblem } from "../lookup/answers.ts";
 import { lookUp } from "../lookup/requests.ts";
@@ -26,6 +26,7 @@ import { entriesOf, StateBadge, unusedState } from "./feeds.tsx";
 export function FeedPage({ rest: id }: PageProps) {
   const loading = useStatus();
   const onChosen = loading.reload;
+  useObjectName(id);
   return (
     <>
       <p>
@@ -38,7 +39,7 @@ export function FeedPage({ rest: id }: PageProps) {
             return (
               <>
                 <Problems of={feed} onChosen={onChosen} />
-                <Card title={[id, " ", <StateBadge key="state" of={feed} />]}>
+                <Card title={<StateBadge of={feed} />}>
                   <Definitions rows={[...namesOf(feed), ...factsOf(feed)]} />
                   <FeedSwitch feed={feed} onChosen={onChosen} isExplained />
                 </Card>
@@ -55,7 +56,7 @@ export function FeedPage({ rest: id }: PageProps) {
             );
           return (
             <>
-              <Card title={[id, " ", <span key="state">{unusedState(other)}</span>]}>
+              <Card title={unusedState(other)}>
                 <Definitions rows={namesOf(other)} />
                 <FeedSwitch feed={other} onChosen={onChosen} isExplained />
               </Card>

@@ -17,7 +17,7 @@ export const OutcomeBadge = ({ outcome }: { outcome: Outcome | null }) =>
   outcome && <Badge kind={outcome === "fraud" ? "bad" : "good"}>{outcome}</Badge>;
 
 export const DecisionDetail = ({ id }: { id: string }) => (
-  <ResourceDetail route="GET decisions/{id}" id={id} noun="decision">
+  <ResourceDetail route="GET decisions/{id}" id={id} noun="decision" nameOf={({ id }) => id}>
     {(decision, reload) => (
       <StoredDecision of={decision}>
         <Card title="Outcome">

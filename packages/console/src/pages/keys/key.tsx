@@ -34,12 +34,12 @@ const TRACE: FieldText = {
 };
 
 export const KeyDetail = ({ id }: { id: string }) => (
-  <ResourceDetail route="GET keys/{id}" id={id} noun="key">
+  <ResourceDetail route="GET keys/{id}" id={id} noun="key" nameOf={({ name }) => name}>
     {(key, reload) => {
       const isUsable = key.state === "live" || key.state === "sandbox";
       return (
         <>
-          <Card title={[key.name, " ", <Value key="state" name="state" of={key.state} />]}>
+          <Card title={<Value name="state" of={key.state} />}>
             <Times of={key} />
             {isUsable && <Buttons of={key} />}
             <KeyUsage id={id} />

@@ -23,7 +23,7 @@ export const OverridesPage = ({ rest }: PageProps) =>
   rest === "" ? (
     <Overview />
   ) : (
-    <ResourceDetail route="GET overrides/{id}" id={rest} noun="override">
+    <ResourceDetail route="GET overrides/{id}" id={rest} noun="override" nameOf={({ value }) => value}>
       {(override, reload) => (
         <TableCard
           caption={`Override ${override.id}`}

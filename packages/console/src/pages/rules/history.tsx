@@ -47,10 +47,16 @@ export const History = ({ newest, onRollback }: HistoryProps) => (
 
 /** A published ruleset, by its number. */
 export const RulesetDetail = ({ id }: { id: string }) => (
-  <ResourceDetail route="GET rulesets/{id}" id={id} noun="ruleset" page="rules">
+  <ResourceDetail
+    route="GET rulesets/{id}"
+    id={id}
+    noun="ruleset"
+    page="rules"
+    nameOf={({ number }) => `Ruleset ${number}`}
+  >
     {({ number, author, note, created_at, text }) => (
       <>
-        <Card title={`Ruleset ${number}`}>
+        <Card>
           <p>
             Published <RelativeTime iso={created_at} /> by {author}
             {note && `: ${note}`}.
