@@ -1,7 +1,15 @@
-// decision-tables.ts: generates the table of a decision's fields in docs/decisions.md, and the tables of reasons and facts
-// in docs/decision-reference.md, from the rows of decisions.
+// decision-tables.ts: generates the table of a decision's fields in docs/decisions.md, the tables of reasons and facts in
+// docs/decision-reference.md, and the table of the starter ruleset's rules in docs/rulesets.md.
 
-import { DECISION, FACT_NAMES, FACT_ROWS, type Field, REASON_CODES, REASON_ROWS } from "@inkling/contract";
+import {
+  DECISION,
+  FACT_NAMES,
+  FACT_ROWS,
+  type Field,
+  REASON_CODES,
+  REASON_ROWS,
+  STARTER_RULESET,
+} from "@inkling/contract";
 import { type GeneratedSection, markdownTable } from "./generated.ts";
 
 const PAGE = "docs/decision-reference.md";
@@ -23,6 +31,26 @@ function typeOf(row: Field): string {
   return row.type;
 }
 
+/** Each rule of the starter ruleset, with the comment above it. */
+const STARTER_RULE = /((?:^# .*\n)+)\[\[rule\]\]\n((?:.+\n)+)/gm;
+
+const starterRules = (): string[][] =>
+  Array.from(STARTER_RULESET.matchAll(STARTER_RULE), ([, comment = "", keys = ""]) => {
+    const setting = (key: string) => new RegExp(`^${key} = "?(.*?)"?$`, "m").exec(keys)?.[1];
+    const action = [
+      code(setting("then")!),
+      setting("at_least") && "at least",
+      setting("review") && "and a review",
+    ];
+    const text = comment.replace(/^# /gm, "").trim().replaceAll("\n", " ");
+    return [
+      code(setting("name")!),
+      text.replace(/docs\/(\w+\.md#(\w+))/, "[$2]($1)"),
+      action.filter(Boolean).join(" "),
+      setting("mode")!,
+    ];
+  });
+
 export function decisionTables(): GeneratedSection[] {
   const reasons = REASON_CODES.map((code) => {
     const { weight, when, meaning } = REASON_ROWS[code];
@@ -42,6 +70,11 @@ export function decisionTables(): GeneratedSection[] {
       path: "docs/decisions.md",
       section: "decision",
       content: markdownTable(["field", "type", "meaning"], fields),
+    },
+    {
+      path: "docs/rulesets.md",
+      section: "starter rules",
+      content: markdownTable(["rule", "what it is about", "action, once it is live", "mode"], starterRules()),
     },
     {
       path: PAGE,

@@ -239,7 +239,7 @@ export interface Decision {
   readonly score: number;
   /** The reasons behind the score. Later versions may add codes. */
   readonly reasons: readonly Reason[];
-  /** The rule that decided; null if the score decided. If `degraded` lists data, `on_missing` may have made the action stricter. */
+  /** The rule that decided, which is the first live rule that matched; null if none matched, so that the score decided. The action may be stricter than the rule's: with `at_least` because of the score, and if `degraded` lists data because of `on_missing`. */
   readonly rule: string | null;
   /** What each matching shadow rule would have decided. Shadow rules never change the action. */
   readonly shadow: readonly ShadowRule[];

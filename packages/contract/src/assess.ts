@@ -239,14 +239,14 @@ export const DECISION = {
         },
       },
       description: "The reasons behind the score. Later versions may add codes",
-      docs: "[the reasons](decision-reference.md#reasons) behind the score. `precision` is the share of decisions with this reason that were fraud, if [enough outcomes](rulesets.md#calibration) are known",
+      docs: "[the reasons](decision-reference.md#reasons) behind the score. `precision` says how often the reason was right: of the labelled decisions of the last 90 days with this reason, the share labelled `fraud`. It is omitted if fewer than [20](rulesets.md#calibration) are labelled",
     },
     rule: {
       type: "text",
       nullable: true,
       description:
-        "The rule that decided; null if the score decided. If `degraded` lists data, `on_missing` may have made the action stricter",
-      docs: "the rule that decided; `null` if the score decided. If `degraded` is not empty, [`on_missing`](#missing-data) may have made the action stricter",
+        "The rule that decided, which is the first live rule that matched; null if none matched, so that the score decided. The action may be stricter than the rule's: with `at_least` because of the score, and if `degraded` lists data because of `on_missing`",
+      docs: "the rule that decided, which is the first live rule that matched; `null` if none matched, so that the score decided. If the rule has [`at_least`](rulesets.md#rules-and-the-score), the score may have made the action stricter; if `degraded` is not empty, [`on_missing`](#missing-data) may have",
     },
     shadow: {
       type: "list",

@@ -36,7 +36,8 @@ then = "challenge"
 at_least = true
 mode = "shadow"
 
-# A person should review payments from a country other than the card's.
+# A person should review payments from a country other than the card's. Send the event checkout with the card's country as
+# \`expected_country\`.
 [[rule]]
 name = "card-from-elsewhere"
 when = 'event == "checkout" && has(expected_country) && has(ip.country) && ip.country != expected_country'
@@ -45,7 +46,7 @@ at_least = true
 review = true
 mode = "shadow"
 
-# Search engines and link previews, proven by the ranges that their operators publish.
+# Search engines and link previews, proven by the ranges that their operators publish. Send \`user_agent\`.
 [[rule]]
 name = "verified-crawlers"
 when = 'ip.crawler_check == "verified"'
@@ -53,7 +54,7 @@ then = "allow"
 mode = "shadow"
 
 # Credential stuffing: logins to many accounts fail from one network, and hardly any succeed. Send the events login and
-# login_failed with \`account\`. Needs INKLING_DECISIONS=1 (docs/decisions.md, "Logins").
+# login_failed with \`account\`. The server must store decisions (docs/decisions.md#logins).
 [[rule]]
 name = "credential-stuffing"
 when = 'event in ["login", "login_failed"] && history.network_failed_accounts_1h >= 5 && history.network_failures_1h > 3 * history.network_logins_1h'

@@ -10,6 +10,9 @@ import { operation, type Resource, text } from "./operation.ts";
 import { running } from "./problem.ts";
 import { rulesetText } from "./rulesets.ts";
 
+export const factNames = z.array(text).meta({
+  description: "Names of the facts that the matching rules and the reasons read",
+});
 const assessed = z.strictObject({
   decision: schemaOf(DECISION),
   alternatives: z
@@ -31,6 +34,7 @@ const assessed = z.strictObject({
   thresholds: z
     .strictObject({ challenge: z.number(), deny: z.number() })
     .meta({ description: "The scores at and above which this ruleset challenges and denies" }),
+  facts_read: factNames,
 });
 
 export const ASSESS = {

@@ -4,6 +4,7 @@ import { ACTIONS, DEGRADED_DATA, OUTCOMES, REASON_CODES } from "@inkling/contrac
 import { canonicalMailbox, parseEmail, toAsciiDomain, visitorNetworkOf } from "@inkling/engine";
 import {
   DEFAULT_RULESET,
+  factsRead,
   parseRuleset,
   type Ruleset,
   RulesetError,
@@ -15,6 +16,7 @@ import { decisionJson } from "@inkling/store/decisions/record";
 import { DAY_MS } from "@inkling/store/keys/day";
 import { isoTime } from "@inkling/store/text/fields";
 import { z } from "zod";
+import { factNames } from "./assess.ts";
 import { calibrate } from "./calibration.ts";
 import type { OperationContext } from "./context.ts";
 import {
@@ -61,13 +63,7 @@ const decision = z
   })
   .meta({ id: "Decision" });
 
-const explained = decision
-  .extend({
-    facts_read: z.array(text).meta({
-      description: "Names of the facts that the matching rules and the reasons read",
-    }),
-  })
-  .meta({ id: "ExplainedDecision" });
+const explained = decision.extend({ facts_read: factNames }).meta({ id: "ExplainedDecision" });
 
 const counts = z.strictObject({
   stores_decisions: z
@@ -93,7 +89,7 @@ const filters = {
   action: oneOf(ACTIONS).optional().meta({ description: "Only this action" }),
   event: word(64).meta({ description: "Only this event" }),
   rule: word(64).meta({
-    description: "Only decisions that this rule made, or would have made if it were live",
+    description: "Only decisions that this rule made, or that it matched in shadow",
   }),
   reason: oneOf(REASON_CODES as [string, ...string[]])
     .optional()
@@ -373,15 +369,4 @@ async function readRuleset({ store, checkSparingly }: OperationContext, number: 
     if (!(error instanceof RulesetError)) throw error;
     return DEFAULT_RULESET;
   });
-}
-
-function factsRead({ rule, shadow, reasons }: DecisionJson, ruleset: Ruleset): string[] {
-  const names = new Set([rule, ...shadow.map((one) => one.rule)]);
-  const codes = new Set<string>(reasons.map(({ code }) => code));
-  const matched = [
-    ...[...ruleset.live, ...ruleset.shadow].filter(({ name }) => names.has(name)),
-    ...[...ruleset.reasons, ...ruleset.unweighted].filter(({ code }) => codes.has(code)),
-  ];
-  const read = new Set(matched.flatMap(({ condition }) => [...condition.reads]));
-  return ruleset.schema.fields.filter(({ index }) => read.has(index)).map(({ name }) => name);
 }

@@ -281,7 +281,7 @@ class Decision(Answer):
     score: float
     # The reasons behind the score. Later versions may add codes
     reasons: Tuple[Reason, ...]
-    # The rule that decided; null if the score decided. If `degraded` lists data, `on_missing` may have made the action stricter
+    # The rule that decided, which is the first live rule that matched; null if none matched, so that the score decided. The action may be stricter than the rule's: with `at_least` because of the score, and if `degraded` lists data because of `on_missing`
     rule: Optional[str]
     # What each matching shadow rule would have decided. Shadow rules never change the action
     shadow: Tuple[ShadowRule, ...]

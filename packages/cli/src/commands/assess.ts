@@ -7,6 +7,7 @@ import {
   type Alternative,
   alternatives,
   decideVisitor,
+  factsRead,
   type Ruleset,
   UNSTORED_ID,
 } from "@inkling/engine/assess";
@@ -72,7 +73,7 @@ Examples:
     const about = { missing, withEvidence: flags.evidence === true, now, style: terminal.style };
     terminal.out(
       [
-        decisionText(answer, changes, terminal.style),
+        decisionText(answer, changes, factsRead(answer, ruleset), terminal.style),
         ...(answer.ip?.reputation === undefined
           ? []
           : [
@@ -178,9 +179,19 @@ const COLORS = { allow: "green", challenge: "yellow", deny: "red" } as const sat
   keyof Style
 >;
 
-/** Shows the decision, its reasons with bars, and what would change it. */
-function decisionText(answer: DecisionAnswer, changes: readonly Alternative[], style: Style): string {
+/**
+ * Shows the decision, its reasons with bars, what would change it, and the facts behind it.
+ * @param read names of these facts
+ */
+function decisionText(
+  answer: DecisionAnswer,
+  changes: readonly Alternative[],
+  read: readonly string[],
+  style: Style,
+): string {
   const { action, score, reasons, rule, shadow, degraded, ruleset, review, did_you_mean } = answer;
+  const facts: Readonly<Record<string, unknown>> = answer.facts ?? {};
+  const known = read.filter((name) => facts[name] !== undefined);
   const complete = changes.find(({ without }) => "on_missing" in without);
   const decider = rule === null ? "the score" : `rule ${rule} of ruleset ${ruleset}`;
   const by =
@@ -206,13 +217,20 @@ function decisionText(answer: DecisionAnswer, changes: readonly Alternative[], s
         ]),
     ...shadow.map(({ rule: name, action: wanted }) => `  rule ${name} in shadow: ${wanted}`),
   ];
+  if (known.length > 0)
+    lines.push(`  facts read: ${known.map((name) => `${name} ${JSON.stringify(facts[name])}`).join(", ")}`);
   if (did_you_mean !== undefined) lines.push(`  did you mean ${did_you_mean}?`);
-  if (degraded.length > 0) {
+  const lacking = degraded.filter((data) => data !== "history");
+  if (lacking.length > 0) {
     lines.push(
-      ...degraded.map((answer) => `  ${missingLine(answer, style)}`),
+      ...lacking.map((answer) => `  ${missingLine(answer, style)}`),
       "  The visitor may look safer than they are. Run `inkling doctor` to see why this data is missing.",
     );
   }
+  if (degraded.includes("history"))
+    lines.push(
+      `  ${style.yellow("missing")}  history is unknown: only POST /v1/assess reads what a server remembers`,
+    );
   return printable(lines.join("\n"));
 }
 

@@ -118,7 +118,7 @@ decision's id. Lines that are wrong, unknown or already labelled are reported, a
 is 1 if a line is wrong.
 
 Examples:
-  inkling decisions import-outcomes chargebacks.csv
+  inkling decisions import-outcomes outcomes.csv
   inkling decisions import-outcomes - --replace < outcomes.ndjson`,
     );
   addAction(command, context, ["dataDir"], async ({ settings, flags }, file: string) => {

@@ -120,6 +120,9 @@ describe("inkling assess", () => {
     expect(out).toStartWith("deny: the score decided\nscore 0.97 █");
     expect(out).toMatch(/tor_exit +0\.60 +the address is a Tor exit\n/);
     expect(out).toMatch(/disposable +0\.90 .*without it: challenge\n/);
+    expect(out).toContain(
+      "\n  facts read: ip.is_tor_exit true, email.disposable true, email.role_account true\n",
+    );
     expect(out).toContain("info@disposable-2.com: valid, disposable");
     write(DENY_TOR);
     await inkling("rules", "publish", "rules.toml", "--yes");
@@ -151,6 +154,16 @@ describe("inkling assess", () => {
     expect((await inkling(...ip, "--rules", "rules.toml")).out).toStartWith(
       "challenge: on_missing decided, because data is missing; rule all of ruleset 0 would allow\n",
     );
+  });
+
+  test("says that it does not read what a server remembers", async () => {
+    write('[[rule]]\nname = "seen"\nwhen = "history.mailbox_seen"\nthen = "deny"\nmode = "live"\n');
+    const { out } = await inkling("assess", "--email", "a@inkling-trial.dev", "--rules", "rules.toml");
+    expect(out).toStartWith("challenge: on_missing decided");
+    expect(out).toContain(
+      "\n  missing  history is unknown: only POST /v1/assess reads what a server remembers\n",
+    );
+    expect(out).not.toContain("doctor");
   });
 
   test("takes a file, and facts of the types that it declares", async () => {

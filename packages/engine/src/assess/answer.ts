@@ -1,5 +1,5 @@
 // answer.ts: converts a decision about a visitor to the answer that programs receive. It also computes the decision
-// without each of its reasons, and without its rule.
+// without each of its reasons, and without its rule, and the facts behind it.
 
 import type { Action, DecisionAnswer, DegradedData, ReasonCode } from "@inkling/contract";
 import { assess, type Decision } from "./assess.ts";
@@ -92,4 +92,22 @@ export function alternatives(
       ? []
       : [{ without: { on_missing: ruleset.onMissing }, score: complete.score, action: complete.action }]),
   ];
+}
+
+interface Explained {
+  readonly rule: string | null;
+  readonly shadow: readonly { readonly rule: string }[];
+  readonly reasons: readonly { readonly code: string }[];
+}
+
+/** Returns the names of the facts that a decision's matching rules and its reasons read. */
+export function factsRead({ rule, shadow, reasons }: Explained, ruleset: Ruleset): string[] {
+  const names = new Set([rule, ...shadow.map((one) => one.rule)]);
+  const codes = new Set(reasons.map(({ code }) => code));
+  const matched = [
+    ...[...ruleset.live, ...ruleset.shadow].filter(({ name }) => names.has(name)),
+    ...[...ruleset.reasons, ...ruleset.unweighted].filter(({ code }) => codes.has(code)),
+  ];
+  const read = new Set(matched.flatMap(({ condition }) => [...condition.reads]));
+  return ruleset.schema.fields.filter(({ index }) => read.has(index)).map(({ name }) => name);
 }

@@ -28,6 +28,7 @@ import {
   type Alternative,
   alternatives,
   decideVisitor,
+  factsRead,
   parseRuleset,
   type Ruleset,
   UNSTORED_ID,
@@ -54,6 +55,7 @@ type VisitorAnswer =
       readonly decision: DecisionAnswer;
       readonly alternatives: readonly Alternative[];
       readonly thresholds: Ruleset["thresholds"];
+      readonly facts_read: readonly string[];
     }
   /** What is wrong with the visitor, one line per mistake. */
   | { readonly refused: readonly string[] };
@@ -189,6 +191,7 @@ export function assessVisitor(
     decision: found.answer,
     alternatives: alternatives(found.facts, ruleset, found.degraded),
     thresholds: ruleset.thresholds,
+    facts_read: factsRead(found.answer, ruleset),
   };
 }
 

@@ -14,7 +14,6 @@ import type { AssessedVisitor } from "../../answers.ts";
 import { Badge, Card, type Kind, Marked, Notice } from "../../components/basics.tsx";
 import { type Column, Table, TwoLines } from "../../components/table.tsx";
 import { countOf } from "../../format.ts";
-import { isPhone } from "../../hooks.ts";
 import { Copies, EvidenceCard } from "../lookup/evidence.tsx";
 import { LookupLink } from "../lookup/links.tsx";
 import { ScoreBar, Swatch } from "./score-bar.tsx";
@@ -34,15 +33,15 @@ const factMeaning = (name: string) => (isFact(name) ? FACT_ROWS[name].meaning : 
 
 interface FactTableProps {
   readonly facts: Facts;
-  /** Names of the facts to show first. The others are then folded. */
-  readonly read?: readonly string[];
+  /** Names of the facts to show first. The others are folded. */
+  readonly read: readonly string[];
 }
 
 /** Facts with their values, both written as in a ruleset's conditions. */
 export function FactTable({ facts, read }: FactTableProps) {
   const names = Object.keys(facts);
-  const first = names.filter((name) => read?.includes(name));
-  const others = names.filter((name) => !first.includes(name));
+  const first = names.filter((name) => read.includes(name));
+  const others = names.filter((name) => !read.includes(name));
   const table = (caption: string, shown: readonly string[], empty: string) => (
     <Table
       caption={caption}
@@ -58,14 +57,12 @@ export function FactTable({ facts, read }: FactTableProps) {
   );
   return (
     <Card title="Facts">
-      {read && table("Facts", first, "No rule or reason that applied read a known fact.")}
-      {(read || isPhone()) && others.length > 0 ? (
+      {table("Facts", first, "No rule or reason that applied read a known fact.")}
+      {others.length > 0 && (
         <details>
-          <summary>{`${countOf(others.length, read ? "other fact" : "fact")}${read ? "" : " that rules can read"}`}</summary>
-          {table(read ? "Other facts" : "Facts", others, "")}
+          <summary>{countOf(others.length, "other fact")}</summary>
+          {table("Other facts", others, "")}
         </details>
-      ) : (
-        !read && table("Facts", others, "Nothing is known about this visitor.")
       )}
     </Card>
   );
@@ -191,7 +188,8 @@ interface DecisionResultProps {
   readonly isDraft: boolean;
 }
 
-export function DecisionResult({ of: { decision, ...rest }, visitor, isDraft }: DecisionResultProps) {
+export function DecisionResult({ of, visitor, isDraft }: DecisionResultProps) {
+  const { decision, facts_read, ...rest } = of;
   const { ruleset, facts = {}, ip, email } = decision;
   return (
     <>
@@ -209,7 +207,7 @@ export function DecisionResult({ of: { decision, ...rest }, visitor, isDraft }: 
       </DecisionCard>
       {ip?.reputation && <EvidenceCard title="Evidence about the address" from={ip.reputation} />}
       {email && <EvidenceCard title="Evidence about the email address" from={email} />}
-      <FactTable facts={facts} />
+      <FactTable facts={facts} read={facts_read} />
     </>
   );
 }

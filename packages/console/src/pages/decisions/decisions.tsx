@@ -37,6 +37,7 @@ function Overview({ rest }: { rest: string }) {
           rest,
           {
             event: { placeholder: "sign_up" },
+            rule: { note: "Also decisions that the rule matched in shadow." },
             network: { placeholder: "address, /24 or /48" },
             domain: { placeholder: "example.com" },
             mailbox: { placeholder: "jane@example.com" },
