@@ -1,8 +1,6 @@
 // body.ts: reads the body of a batch request: its format, its encoding and, for JSON, its values.
 //
-// Source: RFC 9110 8.3 (Content-Type), 8.4 (Content-Encoding), 12.5.3 (Accept-Encoding), RFC 1952 (gzip, consecutive
-// members). Gzip is inflated piece by piece, only as the reader asks for it: inflating 1 MB to 1 GB took 20 MB of
-// memory.
+// Source: RFC 9110 8.3 (Content-Type), 8.4 (Content-Encoding), 12.5.3 (Accept-Encoding).
 
 import type { Key } from "@inkling/store/keys/key";
 import { z } from "zod";
