@@ -93,8 +93,6 @@ export const LOG_EVENTS = {
         "A new `line` of the file `revoked` is not a revocation, so it has no effect. Correct or remove it; otherwise the next start fails.",
       "chosen-key-not-created":
         "The database is empty, so the server accepts `INKLING_API_KEY` only if `keys.json` has it: [what to do](troubleshooting.md#database-lost).",
-      "clock-jumped":
-        "The clock jumped by `seconds`, more than an hour. Quotas and usage keep the date from before the jump until the clock is correct again, for at most an hour. Check time synchronization.",
       "usage-lost": "The server stopped without a database. `lookups` lookups were not stored.",
       "decisions-not-stored":
         "The database does not accept decisions, because of `reason`. Up to 50,000 or 64 MiB wait on each host. Requests and actions are not affected ([stored decisions](decisions.md#what-can-be-lost)).",
@@ -150,7 +148,6 @@ export const LOG_EVENTS = {
       "memory-not-shared":
         "Hosts may share the database, but this host's [memory](decisions.md#what-the-server-remembers) has its own key, so it does not recognize what other hosts have seen. `hint` suggests a fix.",
       "worker-listening": "`worker` (0, 1, …) answers requests.",
-      "clock-steady": "Quotas and usage follow the clock again.",
       "decisions-stored-again": "All waiting decisions are stored. `dropped` decisions were lost.",
       "rows-expired":
         "The server deleted rows that were too old. The fields count them by kind, such as `decisions` and `deliveries`.",

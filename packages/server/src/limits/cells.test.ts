@@ -105,14 +105,12 @@ describe("usage in shared memory", () => {
     const cells = memory();
     const collector = new UsageCollector();
     collector.add("a", 0);
-    const use = (stored: number, foreign: number) =>
-      collector.takeForeign(0, { now: NOON, stored, foreign }, cells);
     expect(cells.takeQuota(0, NOON, 100, 10)).toBe(10);
-    use(30, 30); // this host's own lookups are not in the store yet
+    collector.takeStored(0, 40, cells, NOON);
     expect(cells.usedOfQuota(0, NOON)).toBe(40);
-    use(40, 30);
+    collector.takeStored(0, 40, cells, NOON);
     expect(cells.usedOfQuota(0, NOON)).toBe(40);
-    use(45, 35);
+    collector.takeStored(0, 45, cells, NOON);
     expect(cells.usedOfQuota(0, NOON)).toBe(45);
     expect(cells.takeQuota(0, NOON, 100, 100)).toBe(55);
     expect(cells.takeQuota(0, NOON + DAY_MS, 100, 100)).toBe(100);
@@ -122,7 +120,7 @@ describe("usage in shared memory", () => {
     const cells = memory();
     const collector = new UsageCollector();
     collector.add("a", 0);
-    collector.takeForeign(0, { now: NOON, stored: 70, foreign: 0 }, cells);
+    collector.takeStored(0, 70, cells, NOON);
     expect(cells.takeQuota(0, NOON, 100, 100)).toBe(30);
   });
 });

@@ -1,8 +1,8 @@
 // cells.ts: keeps each key's rate, quota and usage, in memory that all threads share.
 //
 // Checking and taking are one step, so no two threads get the same token. Setting the clock back grants nothing, and
-// blocks no key for more than 5 s longer than an empty bucket would, unless the key owes what other hosts took (quotas:
-// `correctDay`). Cost: taking tokens takes 43 ns (one 64-bit compare-exchange); counting a lookup takes 5 ns.
+// blocks no key for more than 5 s longer than an empty bucket would, unless the key owes what other hosts took. Cost:
+// taking tokens takes 43 ns (one 64-bit compare-exchange); counting a lookup takes 5 ns.
 //
 // A bucket is a single number: the time at which it will be full again (the theoretical arrival time of the generic
 // cell rate algorithm). Taking tokens moves this time forward. Its distance from now is how much the bucket lacks.
@@ -275,21 +275,6 @@ export class LimitCells {
     }
   }
 
-  /**
-   * Moves the cell back to the day of `now` if it is on a later day because the clock was ahead. Only one caller may do
-   * this, with a time that it has already read. Requests that started before midnight must not use it.
-   * @param used lookups of the quota that were used on this day
-   * @returns whether the day was changed
-   */
-  correctDay(cell: CellIndex, now: EpochMs, used: number): boolean {
-    const words = this.wordsOf(cell);
-    const at = wordAt(cell, QUOTA);
-    const seen = Atomics.load(words, at);
-    // Another thread may have started the next day after `now` was read.
-    if (!isLater(Number(seen), now) || dayTag(now + DAY_SLACK_MS) !== dayTag(now)) return false;
-    return replace(words, at, seen, quotaWord(dayTag(now), used));
-  }
-
   /** Returns true if a request has already started the day after the day of `now`. */
   isDayAfter(cell: CellIndex, now: EpochMs): boolean {
     const stored = Number(Atomics.load(this.wordsOf(cell), wordAt(cell, QUOTA)));
@@ -322,12 +307,12 @@ export class LimitCells {
 
   /**
    * Returns the day and count that apply. A request that started before midnight may arrive after another request has
-   * started the next day. It then counts towards the next day. The same applies if the clock was days ahead, because
-   * setting a clock back must not restart a quota. Any other stored day is over.
+   * started the next day. It then counts towards the next day. Any other stored day is over, or the clock was wrong.
    */
   private today(stored: number, now: EpochMs): number {
     const day = dayTag(now);
-    return dayOf(stored) === day || isLater(stored, now) ? stored : quotaWord(day, 0);
+    const known = dayOf(stored);
+    return known === day || known === dayTag(now + DAY_SLACK_MS) ? stored : quotaWord(day, 0);
   }
 }
 
@@ -345,15 +330,6 @@ const usedTime = (time: number) => (time === 0 ? 1 : time);
 const quotaWord = (day: number, count: number) => day * DAY_UNIT + count;
 const dayOf = (word: number) => Math.floor(word / DAY_UNIT);
 const countOf = (word: number) => word % DAY_UNIT;
-
-/**
- * Returns true if the stored day is later than the day of `now`, by less than half of DAYS. Returns false for a quota
- * that was never used.
- */
-function isLater(stored: number, now: EpochMs): boolean {
-  const ahead = (dayOf(stored) - dayTag(now)) & (DAYS - 1);
-  return stored !== 0 && ahead > 0 && ahead < DAYS / 2;
-}
 
 /** Returns the UTC day of a time, modulo DAYS. Also works for times before 1970. */
 function dayTag(time: EpochMs): number {

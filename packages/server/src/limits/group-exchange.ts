@@ -8,7 +8,7 @@ import { backoffMs, messageOf } from "@inkling/data";
 import type { EpochMs, KeyId } from "@inkling/store/keys/key";
 import { EXCHANGE_MS, type GroupCounts, type GroupRequest } from "./group-counts.ts";
 import type { GroupAnswer } from "./group-tables.ts";
-import type { SteadyClock } from "./steady-clock.ts";
+import type { QuotaClock } from "./key-cells.ts";
 
 /** Milliseconds between two checks for keys in use. */
 const LOOK_MS = 100;
@@ -42,7 +42,7 @@ interface GroupExchangeOptions {
     takeStored(keyId: KeyId, stored: number, now: EpochMs): void;
   };
   /** The clock of quotas, which follows the database's clock. */
-  readonly clock?: SteadyClock;
+  readonly clock?: QuotaClock;
   /** The threads that answer requests, each with its own clock. */
   readonly serving?: { publish(change: "clock"): void };
   readonly log?: EventLog;
@@ -163,7 +163,7 @@ export class GroupExchange {
   private apply({ now, lowQuotas }: GroupAnswer): void {
     const { keys, clock, serving } = this.options;
     if (clock !== undefined) {
-      const offsetMs = clock.at(this.now()) + clock.offsetMs - now;
+      const offsetMs = this.now() - now;
       if (Math.abs(offsetMs - clock.offsetMs) > CLOCK_SLACK_MS) {
         clock.offsetMs = offsetMs;
         serving?.publish("clock");

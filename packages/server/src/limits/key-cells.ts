@@ -8,7 +8,17 @@
 
 import type { Counted, EpochMs, Key, KeyId } from "@inkling/store/keys/key";
 import type { CellIndex, LimitCells } from "./cells.ts";
-import { SteadyClock } from "./steady-clock.ts";
+
+/** The time that determines a lookup's UTC day, for quotas and usage. A group of hosts follows the database's clock. */
+export class QuotaClock {
+  /** Milliseconds by which this machine's clock is ahead of the database's. */
+  offsetMs = 0;
+
+  /** @param time a time of the machine's clock */
+  at(time: EpochMs): EpochMs {
+    return time - this.offsetMs;
+  }
+}
 
 /** The methods that count usage and take from quotas. */
 export type UsageCounter = Pick<
@@ -21,17 +31,10 @@ type CellsByKey = Pick<ReadonlyMap<KeyId, CellIndex>, "get">;
 export class KeyCells {
   readonly cells: LimitCells;
   private readonly byKey: CellsByKey;
-  private readonly clock: Pick<SteadyClock, "at">;
+  private readonly clock: QuotaClock;
 
-  /**
-   * @param byKey the cells of all active keys
-   * @param clock determines the day of quotas and usage
-   */
-  constructor(
-    cells: LimitCells,
-    byKey: CellsByKey = new Map(),
-    clock: Pick<SteadyClock, "at"> = new SteadyClock(),
-  ) {
+  /** @param byKey the cells of all active keys */
+  constructor(cells: LimitCells, byKey: CellsByKey = new Map(), clock = new QuotaClock()) {
     this.cells = cells;
     this.byKey = byKey;
     this.clock = clock;

@@ -1,5 +1,5 @@
-// usage-collector.ts: records counts from the cells in use, and deducts what other hosts have used from the quotas in
-// the cells.
+// usage-collector.ts: records counts from the cells in use, and deducts from the quotas in the cells what the store has
+// beyond their counts, which only other hosts can have used.
 
 import { DAY_MS } from "@inkling/store/keys/day";
 import type { Counted, EpochMs, KeyId } from "@inkling/store/keys/key";
@@ -10,26 +10,11 @@ export interface UsageSink {
   record(keyId: KeyId, counted: Counted, now: EpochMs, count: number): void;
 }
 
-/** A key's lookups in the store on the UTC day of `now`: in total, and from other recorders. */
-export interface StoredUsage {
-  readonly now: EpochMs;
-  readonly stored: number;
-  readonly foreign: number;
-}
-
-/** What has been collected from one cell so far. */
-class Collected {
-  readonly counts = new Uint32Array(CELL_COUNTS);
-  /** Lookups of other hosts on `day` that are already counted in the cell's quota. */
-  foreign = 0;
-  day = Number.NaN;
-}
-
 export class UsageCollector {
   /** The keys, by their cells. */
   private readonly keyIds: (KeyId | undefined)[] = [];
-  /** The cells that were ever used by their keys. */
-  private readonly collected = new Map<CellIndex, Collected>();
+  /** What has been collected so far from the cells that were ever used by their keys. */
+  private readonly collected = new Map<CellIndex, Uint32Array>();
   /** What was used since the last `collect`, and since the last `takeUsed`. */
   private used = new Set<CellIndex>();
   private usedKeys = new Set<KeyId>();
@@ -76,59 +61,19 @@ export class UsageCollector {
   }
 
   /**
-   * Corrects a key's quota if the clock was ahead and is set back. Today's quota then continues from today's stored
-   * usage. It never restarts at zero, so this correction waits until the store has been read.
+   * Deducts from a key's quota what the store has beyond the cell's count.
+   * @param stored the key's lookups in the store on the UTC day of `now`
    */
-  correctDay(cell: CellIndex, stored: number, cells: LimitCells, now: EpochMs): void {
-    if (!cells.correctDay(cell, now, stored)) return;
-    const state = this.stateOf(cell);
-    state.day = Math.floor(now / DAY_MS);
-    state.foreign = stored;
-  }
-
-  /** Deducts from a key's quota what other hosts have used. */
-  takeForeign(cell: CellIndex, { now, stored, foreign }: StoredUsage, cells: LimitCells): void {
-    const state = this.stateOn(cell, now, cells);
-    if (state === undefined) return;
-    // A key that gets its quota during the day has already used more than its cell holds.
-    const missing = stored - cells.usedOfQuota(cell, now);
-    const more = Math.max(foreign - state.foreign, missing);
-    state.foreign = Math.max(state.foreign, foreign);
-    if (more > 0) cells.chargeQuota(cell, now, more);
-  }
-
-  /** Deducts from a key's quota what the store has beyond the cell's count, which only other hosts can have used. */
   takeStored(cell: CellIndex, stored: number, cells: LimitCells, now: EpochMs): void {
-    const state = this.stateOn(cell, now, cells);
-    const missing = state === undefined ? 0 : stored - cells.usedOfQuota(cell, now);
-    if (state === undefined || missing <= 0) return;
-    state.foreign += missing;
-    cells.chargeQuota(cell, now, missing);
-  }
-
-  /** Returns a cell's state on the day of `now`; undefined if midnight passed while the store was read. */
-  private stateOn(cell: CellIndex, now: EpochMs, cells: LimitCells): Collected | undefined {
-    if (cells.isDayAfter(cell, now)) return undefined;
-    const state = this.stateOf(cell);
-    const day = Math.floor(now / DAY_MS);
-    if (day !== state.day) {
-      state.day = day;
-      state.foreign = 0;
-    }
-    return state;
-  }
-
-  private stateOf(cell: CellIndex): Collected {
-    const known = this.collected.get(cell);
-    if (known !== undefined) return known;
-    const state = new Collected();
-    this.collected.set(cell, state);
-    return state;
+    if (cells.isDayAfter(cell, now)) return; // midnight passed while the store was read
+    const missing = stored - cells.usedOfQuota(cell, now);
+    if (missing > 0) cells.chargeQuota(cell, now, missing);
   }
 
   private collectOne(cell: CellIndex, cells: LimitCells, sink: UsageSink, now: EpochMs): void {
     const keyId = this.keyIds[cell]!; // its callers have just read it, or the mark of its use
-    const { counts } = this.stateOf(cell);
+    const counts = this.collected.get(cell) ?? new Uint32Array(CELL_COUNTS);
+    this.collected.set(cell, counts);
     cells.readCounts(cell, this.fresh);
     const isOddToday = (Math.floor(now / DAY_MS) & 1) === 1;
     for (let i = 0; i < CELL_COUNTS; i++) {

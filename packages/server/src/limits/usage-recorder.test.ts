@@ -79,7 +79,7 @@ function setUpCells(now = NOON) {
     id: "r1",
     cells: {
       collect: (sink, now) => collector.collect(memory, sink, now),
-      takeForeign: (keyId, usage) => collector.takeForeign(byKey.get(keyId)!, usage, memory),
+      takeStored: (keyId, stored, now) => collector.takeStored(byKey.get(keyId)!, stored, memory, now),
     },
   });
   /** Makes one lookup, as a request does. */

@@ -16,7 +16,7 @@ import { DAY_MS, dayOf, hourOf } from "@inkling/store/keys/day";
 import { COUNTED, type Counted, type EpochMs, type KeyId, SCOPES } from "@inkling/store/keys/key";
 import { sumTraffic, type TrafficCounts } from "@inkling/store/traffic-counts";
 import type { UsageBatch, UsageEntry } from "@inkling/store/usage";
-import type { StoredUsage, UsageSink } from "./usage-collector.ts";
+import type { UsageSink } from "./usage-collector.ts";
 
 /**
  * Milliseconds from the start of one flush to the next. Including the flush itself, a crash loses less than a second of
@@ -39,8 +39,9 @@ interface UsageCells {
   /**
    * Called in a successful flush for each key that was used since the last one, with its lookups of today if it has a
    * quota; at the first flush, for all keys with a quota and lookups today.
+   * @param now a time on the day of these lookups
    */
-  takeForeign(keyId: KeyId, usage: StoredUsage, now: EpochMs): void;
+  takeStored(keyId: KeyId, stored: number, now: EpochMs): void;
 }
 
 interface UsageRecorderOptions {
@@ -82,8 +83,6 @@ class Tally {
   readonly counts = recordOf(COUNTED, () => 0);
   /** Lookups sent, but not yet confirmed. */
   sending = 0;
-  /** Lookups that the store has confirmed. */
-  confirmed = 0;
 
   /** Lookups not yet sent. */
   get waiting(): number {
@@ -110,10 +109,9 @@ export class UsageRecorder {
   private day = Number.NaN;
   private today: Tallies = new Map();
 
-  /** Keys that were used since the day's lookups were last read, and all keys that were used since the day began. */
+  /** Keys that were used since the day's lookups were last read. */
   private used = new Set<KeyId>();
-  private seen = new Set<KeyId>();
-  private readDay: number | undefined;
+  private hasRead = false;
 
   /** Traffic by hour, not yet sent. */
   private readonly traffic = new Map<string, TrafficCounts>();
@@ -293,51 +291,33 @@ export class UsageRecorder {
     this.batch = undefined;
     this.sendingSince = undefined;
     for (const tallies of this.days.values()) {
-      for (const tally of tallies.values()) {
-        tally.confirmed += tally.sending;
-        tally.sending = 0;
-      }
+      for (const tally of tallies.values()) tally.sending = 0;
     }
   }
 
-  /** Forgets earlier days whose counts are stored. */
+  /** Forgets other days whose counts are stored. */
   private forget(): void {
     for (const [day, tallies] of this.days) {
       if (day !== this.day && isStored(tallies)) this.days.delete(day);
     }
   }
 
-  /**
-   * Reads what all threads have counted for the keys in use. No batch is in flight at this time, so all counts that
-   * this recorder has not confirmed are from other recorders. If the day has changed, it may have been set back, so the
-   * keys that were used on the other day are read as well.
-   */
+  /** Reads what all hosts have counted today for the keys in use, or at first for all keys. */
   private async readToday(): Promise<void> {
     const { cells } = this.options;
-    if (cells === undefined) return;
+    const { used, hasRead } = this;
+    if (cells === undefined || (hasRead && used.size === 0)) return;
     const day = Math.floor(this.now() / DAY_MS);
-    const isFirst = this.readDay === undefined;
-    const keyIds = this.readDay === day ? this.used : new Set([...this.seen, ...this.used]);
-    if (keyIds.size === 0 && !isFirst) return;
     this.used = new Set();
     let totals: ReadonlyMap<KeyId, number>;
     try {
-      totals = await this.store.readQuotas(dayOf(day * DAY_MS), isFirst ? undefined : [...keyIds]);
+      totals = await this.store.readQuotas(dayOf(day * DAY_MS), hasRead ? [...used] : undefined);
     } catch (error) {
-      for (const keyId of this.used) keyIds.add(keyId);
-      this.used = keyIds;
+      for (const keyId of used) this.used.add(keyId);
       throw error;
     }
-    if (day !== this.readDay) this.seen = new Set();
-    this.readDay = day;
-    if (day !== this.day) this.turnTo(day);
-    for (const keyId of isFirst ? new Set([...totals.keys(), ...keyIds]) : keyIds) {
-      this.seen.add(keyId);
-      const stored = totals.get(keyId) ?? 0;
-      const confirmed = this.today.get(keyId)?.confirmed ?? 0;
-      const usage = { now: day * DAY_MS, stored, foreign: Math.max(0, stored - confirmed) };
-      cells.takeForeign(keyId, usage, this.now());
-    }
+    this.hasRead = true;
+    for (const [keyId, stored] of totals) cells.takeStored(keyId, stored, day * DAY_MS);
   }
 }
 

@@ -6,7 +6,7 @@ import { idsOf, type KeyUpdate } from "@inkling/store/keys/key-table";
 import type { Keyring } from "@inkling/store/keys/keyring";
 import type { CellIndex, LimitCells } from "../limits/cells.ts";
 import type { GroupCounts } from "../limits/group-counts.ts";
-import { type StoredUsage, UsageCollector, type UsageSink } from "../limits/usage-collector.ts";
+import { UsageCollector, type UsageSink } from "../limits/usage-collector.ts";
 
 export class AssignedCells {
   /** Increases with each update. */
@@ -74,17 +74,6 @@ export class AssignedCells {
   /** Returns the keys that were used since the last call. */
   takeUsed(): ReadonlySet<KeyId> {
     return this.collector.takeUsed(this.cells);
-  }
-
-  /**
-   * Subtracts what other hosts used from a key's quota. If the clock was ahead, today's quota continues with today's
-   * counts from the store.
-   */
-  takeForeign(keyId: KeyId, usage: StoredUsage, now: EpochMs): void {
-    const cell = this.keyring.table.cellOf(keyId);
-    if (cell === undefined) return;
-    this.collector.correctDay(cell, usage.stored, this.cells, now);
-    this.collector.takeForeign(cell, usage, this.cells);
   }
 
   /** Subtracts from a key's quota at least what the store has. */

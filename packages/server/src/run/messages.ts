@@ -28,8 +28,6 @@ export interface WorkerStart extends Pick<ServerOptions, "version"> {
   readonly visitorKey: Uint8Array;
   /** See memory-keys.ts. */
   readonly memoryKeys: readonly string[];
-  /** Milliseconds by which the primary considers the machine's clock to be ahead (limits/steady-clock.ts). */
-  readonly clockAheadMs: number;
 }
 
 export interface KeysMessage {
@@ -58,7 +56,7 @@ export type ToWorker =
   | { readonly type: "rulesets"; readonly ruleset: PublishedRuleset }
   | { readonly type: "precisions"; readonly precisions: Precisions }
   | KeysMessage
-  /** How far the clock is ahead of the database's, see {@link SteadyClock.offsetMs}. */
+  /** How far the clock is ahead of the database's, see {@link QuotaClock.offsetMs}. */
   | { readonly type: "clock"; readonly offsetMs: number }
   /** Sent after the first message of each kind above. */
   | { readonly type: "listen" }

@@ -16,8 +16,8 @@ import type { LivePrecisions } from "../decisions/live-precisions.ts";
 import type { DecisionRecorder } from "../decisions/recorder.ts";
 import type { LimitCells } from "../limits/cells.ts";
 import type { GroupExchange } from "../limits/group-exchange.ts";
+import type { QuotaClock } from "../limits/key-cells.ts";
 import type { Bodies } from "../limits/memory.ts";
-import type { SteadyClock } from "../limits/steady-clock.ts";
 import type { UsageRecorder } from "../limits/usage-recorder.ts";
 import type { Releases } from "../releases/releases.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -100,7 +100,7 @@ export interface Services extends Foundation {
   readonly keys: AssignedCells;
   readonly usage: UsageRecorder;
   /** Decides the current day for quotas and usage. */
-  readonly clock: SteadyClock;
+  readonly clock: QuotaClock;
   readonly decisions: DecisionRecorder;
   readonly overrides: LiveOverrides;
   readonly rulesets: LiveRulesets;

@@ -12,9 +12,8 @@ import { drained, listen } from "../http/listener.ts";
 import { loadOnce } from "../http/load-once.ts";
 import { requestIds } from "../http/request-id.ts";
 import type { LimitCells } from "../limits/cells.ts";
-import { KeyCells } from "../limits/key-cells.ts";
+import { KeyCells, QuotaClock } from "../limits/key-cells.ts";
 import { BatchMemory, type Bodies } from "../limits/memory.ts";
-import { SteadyClock } from "../limits/steady-clock.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { EmailChecks } from "../lookup/mx.ts";
 import { MxLookups } from "../mx/check.ts";
@@ -52,8 +51,6 @@ interface AnsweringParts extends OwnedOptions {
   readonly keyring: Keyring;
   readonly cells: LimitCells;
   readonly mxCounts: MxCounts;
-  /** See {@link SteadyClock}. */
-  readonly clockAheadMs?: number;
   /** Set if another listener of this thread reads bodies too. */
   readonly bodies?: Bodies;
   /** Set only if there are several workers, which share the port. */
@@ -65,7 +62,7 @@ export class RequestServer {
   private readonly parts: AnsweringParts;
   private readonly trustedProxies: readonly Prefix[];
   /** Decides the day of quotas and usage. */
-  readonly clock: SteadyClock;
+  readonly clock = new QuotaClock();
   private readonly keyCells: KeyCells;
   private readonly buckets: Buckets;
   private readonly memory: BatchMemory;
@@ -86,7 +83,6 @@ export class RequestServer {
     this.settings = settings;
     this.parts = parts;
     this.trustedProxies = networksOf(settings.trustedProxies);
-    this.clock = new SteadyClock({ aheadMs: parts.clockAheadMs ?? 0 });
     this.keyCells = new KeyCells(parts.cells, parts.keyring.cells, this.clock);
     this.buckets = new Buckets(settings, this.keyCells);
     this.memory = new BatchMemory(parts.worker?.workers, parts.bodies);

@@ -16,7 +16,7 @@ import { DecisionRecorder } from "../decisions/recorder.ts";
 import { GroupCounts } from "../limits/group-counts.ts";
 import { GroupExchange } from "../limits/group-exchange.ts";
 import { GroupTables } from "../limits/group-tables.ts";
-import { SteadyClock } from "../limits/steady-clock.ts";
+import { QuotaClock } from "../limits/key-cells.ts";
 import { eachOf, limitsOf } from "../limits/token-bucket.ts";
 import { UsageRecorder } from "../limits/usage-recorder.ts";
 import { type ReleaseEvent, Releases } from "../releases/releases.ts";
@@ -64,7 +64,7 @@ export async function openServices(
   const keys = new AssignedCells(cells, keyring);
   const revoked = new RevokedKeys({ file, store, keyring, log, serving, checkMs });
   closers.push(() => revoked.stop());
-  const clock = new SteadyClock({ log });
+  const clock = new QuotaClock();
   const now = () => clock.at(Date.now());
   const usage = new UsageRecorder({ store: store.usage, host, now, cells: keys, log });
   const activeKeys = new ActiveKeys(settings, { log, serving, store, keyring, keys, usage, revoked });

@@ -192,7 +192,6 @@ export class WorkerPool implements Serving {
         visits: this.visits,
         visitorKey: this.visitorKey,
         memoryKeys: this.foundation.memoryKeys,
-        clockAheadMs: this.services?.clock.aheadMs ?? 0,
       },
     });
     if (this.services !== undefined) this.sendAll(member, this.services);

@@ -49,7 +49,7 @@ export class RequestWorker {
   private isStopping = false;
 
   constructor(start: WorkerStart, host: WorkerHost) {
-    const { settings, slot, version, clockAheadMs } = start;
+    const { settings, slot, version } = start;
     this.slot = slot;
     this.host = host;
     this.log = new Log({ level: settings.logLevel, write: host.writeLog, now: Date.now });
@@ -73,7 +73,6 @@ export class RequestWorker {
       precisions: this.precisions,
       visits: new VisitorCounts(start.visitorKey, start.visits),
       cells: this.cells,
-      clockAheadMs,
       counts: new Counts(start.counts),
       mxCounts: this.mxCounts,
       decisions: this.decisions,
