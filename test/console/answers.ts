@@ -236,7 +236,13 @@ export const TOR_EXIT = {
         evidence: [
           { feed: "tor-bulk-exits", label: "tor_exit", effect: "sets", flags: ["is_tor_exit", "is_proxy"] },
           { feed: "x4bnet-vpn-v4", label: "vpn", effect: "sets", network: "185.220.101.0/24", fetched_at },
-          { feed: "ipsum-3", label: "attacker", effect: "label", why: "traffic of a Tor exit's users" },
+          {
+            feed: "ipsum-3",
+            label: "attacker",
+            effect: "label",
+            network: "185.220.101.1/32",
+            why: "traffic of a Tor exit's users",
+          },
           {
             feed: "override",
             label: "override",

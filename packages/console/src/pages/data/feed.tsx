@@ -14,11 +14,12 @@ import type {
 import { Card, Definitions, ExternalLink, Linked, Notice, RelativeTime } from "../../components/basics.tsx";
 import { TextField, textOf } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
-import { Table, TableCard } from "../../components/table.tsx";
-import { flagName, formatCount, formatDuration, formatLabel, formatPercent } from "../../format.ts";
+import { TableCard } from "../../components/table.tsx";
+import { formatCount, formatDuration } from "../../format.ts";
 import { type PageProps, useLoad, useObjectName } from "../../hooks.ts";
 import { useStatus } from "../../status.tsx";
 import { isProblem } from "../lookup/answers.ts";
+import { EvidenceTable, SourcesTable } from "../lookup/evidence.tsx";
 import { lookUp } from "../lookup/requests.ts";
 import { Accept, FeedSwitch } from "./feed-switch.tsx";
 import { entriesOf, StateBadge, unusedState } from "./feeds.tsx";
@@ -35,20 +36,8 @@ export function FeedPage({ rest: id }: PageProps) {
       <Loaded from={loading}>
         {({ feeds, unused }) => {
           const feed = feeds.find((one) => one.id === id);
-          if (feed !== undefined)
-            return (
-              <>
-                <Problems of={feed} onChosen={onChosen} />
-                <Card title={<StateBadge of={feed} />}>
-                  <Definitions rows={[...namesOf(feed), ...factsOf(feed)]} />
-                  <FeedSwitch feed={feed} onChosen={onChosen} isExplained />
-                </Card>
-                <Claims id={id} />
-                <Releases of={feed} />
-              </>
-            );
-          const other = unused.find((one) => one.id === id);
-          if (other === undefined)
+          const one = feed ?? unused.find((other) => other.id === id);
+          if (one === undefined)
             return (
               <Card>
                 There is no feed <code>{id}</code>.
@@ -56,11 +45,13 @@ export function FeedPage({ rest: id }: PageProps) {
             );
           return (
             <>
-              <Card title={unusedState(other)}>
-                <Definitions rows={namesOf(other)} />
-                <FeedSwitch feed={other} onChosen={onChosen} isExplained />
+              {feed && <Problems of={feed} onChosen={onChosen} />}
+              <Card title={feed ? <StateBadge of={feed} /> : unusedState(one)}>
+                <Definitions rows={[...namesOf(one), ...(feed ? factsOf(feed) : [])]} />
+                <FeedSwitch feed={one} onChosen={onChosen} isExplained />
               </Card>
-              <Releases of={other} />
+              {feed && <Claims id={id} />}
+              <Releases of={one} />
             </>
           );
         }}
@@ -142,13 +133,6 @@ const Releases = ({ of: { history } }: { of: Pick<Feed, "history"> }) => (
   />
 );
 
-interface Claim {
-  readonly label: string;
-  readonly match: string;
-  readonly effect: string;
-  readonly why?: string | undefined;
-}
-
 /** Looks up a value and shows this feed's part of the evidence. */
 function Claims({ id }: { id: string }) {
   const [asked, setAsked] = useState<{ readonly value: string }>();
@@ -179,21 +163,22 @@ function Claims({ id }: { id: string }) {
 function ClaimsAbout({ id, value }: { id: string; value: string }) {
   const loading = useLoad((signal) => lookUp([value], signal), []);
   const title = `Claims of ${id} about ${value}`;
+  const table = { caption: title, empty: `${id} is not in the evidence about ${value}.` };
+  const isOwn = ({ feed }: { readonly feed: string }) => feed === id;
   return (
     <Loaded from={loading} waiting={`Looking up ${value} …`}>
       {({ answers: [answer] }) => {
-        const claims = answer && claimsIn(answer, id);
-        if (claims === undefined) return <Notice kind="warn">{value} cannot be looked up.</Notice>;
+        const evidence = answer && evidenceIn(answer);
+        if (evidence === undefined) return <Notice kind="warn">{value} cannot be looked up.</Notice>;
+        const { sources = [], entries = [] } = evidence;
         return (
           <>
-            {claims.length > 0 && <h3>{title}</h3>}
-            <Table
-              caption={title}
-              rows={claims}
-              rowKey={(_, i) => i}
-              columns={CLAIM_COLUMNS}
-              empty={`${id} is not in the evidence about ${value}.`}
-            />
+            {[...sources, ...entries].some(isOwn) && <h3>{title}</h3>}
+            {evidence.sources ? (
+              <SourcesTable {...table} sources={sources.filter(isOwn)} />
+            ) : (
+              <EvidenceTable {...table} entries={entries.filter(isOwn)} />
+            )}
             <p>
               <a href={`#/lookup/${encodeURIComponent(value)}`}>All evidence about {value}</a>
             </p>
@@ -204,53 +189,20 @@ function ClaimsAbout({ id, value }: { id: string; value: string }) {
   );
 }
 
-const CLAIM_COLUMNS = [
-  ["Label", ({ label }: Claim) => formatLabel(label)],
-  ["Match", ({ match }: Claim) => <code>{match}</code>],
-  ["Effect", ({ effect }: Claim) => effect],
-  ["Why", ({ why }: Claim) => why ?? "–"],
-] as const;
-
 /** An email address that cannot be read gets an answer, but no evidence. */
 const isNoMailbox = (part: Reputation | Geolocation | EmailVerdict) =>
   "valid" in part && !part.valid && !part.evidence?.length;
 
 /**
- * Returns the feed's claims in an answer; undefined if the answer has no evidence because the value is unreadable or an
- * AS.
+ * Returns the evidence in an answer: the sources of a network, or entries. Undefined if there is none, because the
+ * value is unreadable or an AS.
  */
-function claimsIn(answer: Answer, id: string): readonly Claim[] | undefined {
-  if ("summary" in answer) {
-    if (isProblem(answer.summary)) return undefined;
-    const sources = answer.summary.sources ?? [];
-    return sources
-      .filter(({ feed }) => feed === id)
-      .map(({ share, ...source }) => ({
-        label: source.label,
-        match: `${formatPercent(share)} of ${answer.network}`,
-        effect: describe(source),
-      }));
-  }
+function evidenceIn(answer: Answer) {
+  if ("summary" in answer)
+    return isProblem(answer.summary) ? undefined : { sources: answer.summary.sources ?? [] };
   if ("system" in answer) return undefined;
   const parts = "email" in answer ? [answer.email] : [answer.geolocation, answer.reputation];
   const answered = parts.flatMap((part) => (isProblem(part) || isNoMailbox(part) ? [] : [part]));
   if (answered.length === 0) return undefined;
-  return answered
-    .flatMap(({ evidence }): readonly Evidence[] => evidence ?? [])
-    .filter(({ feed }) => feed === id)
-    .map((one) => ({
-      label: one.label,
-      match: one.network ?? one.domain ?? answer.value,
-      effect: describe(one),
-      why: one.why?.replaceAll("_", " "),
-    }));
-}
-
-function describe({
-  effect,
-  flags = [],
-  fields = [],
-}: Pick<Evidence, "flags" | "fields"> & { effect: string }) {
-  const what = [...flags.map(flagName), ...fields].join(", ");
-  return `${effect === "label" ? "label only" : effect} ${what}`.trim();
+  return { entries: answered.flatMap(({ evidence }): readonly Evidence[] => evidence ?? []) };
 }

@@ -102,7 +102,7 @@ export const UnusedFeedsCard = ({ feeds, onChosen }: CardProps<UnusedFeed>) =>
     />
   );
 
-export const unusedState = ({ on }: Pick<UnusedFeed, "on">) => (
+export const unusedState = ({ on }: Pick<Feed, "on">) => (
   <Badge kind="faint">{on ? "in the next build" : "off"}</Badge>
 );
 

@@ -2,10 +2,18 @@
 // problem.
 
 import type { ComponentChildren } from "preact";
-import type { EmailVerdict, Evidence, Geolocation, Reputation, ValueProblem } from "../../answers.ts";
+import type {
+  EmailVerdict,
+  Evidence,
+  Geolocation,
+  NetworkSummary,
+  Reputation,
+  ValueProblem,
+} from "../../answers.ts";
 import { Button, Card, Code, CopyButton, RelativeTime } from "../../components/basics.tsx";
+import { Meter } from "../../components/chart.tsx";
 import { Table, TwoLines } from "../../components/table.tsx";
-import { flagName, formatLabel } from "../../format.ts";
+import { flagName, formatLabel, formatPercent } from "../../format.ts";
 import { assessVisitor } from "../assess/visitor.ts";
 import { FeedLink } from "./links.tsx";
 
@@ -18,7 +26,8 @@ export const ValueProblemCard = ({ value, problem }: { value: string; problem: V
 
 const EFFECTS: Readonly<Record<string, string>> = { fills: "fills in", label: "label only" };
 
-function effectOf({ effect, flags = [], fields = [], weight, did_you_mean, provider, why }: Evidence) {
+type Effect = Omit<Evidence, "effect"> & { readonly effect: string };
+function effectOf({ effect, flags = [], fields = [], weight, did_you_mean, provider, why }: Effect) {
   const what = [...flags.map(flagName), ...fields].join(", ");
   const rule = [provider, why].filter(Boolean).join(": ");
   const isPlace = effect === "sets" && what === "";
@@ -45,35 +54,78 @@ function timeOf({ published_at, fetched_at }: Evidence) {
   return time && <RelativeTime iso={time} />;
 }
 
-interface EvidenceCardProps {
-  readonly title?: string;
-  readonly from: Reputation | EmailVerdict | Geolocation;
+interface EvidenceTableProps {
+  readonly caption: string;
+  readonly entries: readonly Evidence[];
   /** A button for an entry. */
-  readonly action?: (entry: Evidence) => ComponentChildren;
+  readonly action?: ((entry: Evidence) => ComponentChildren) | undefined;
+  readonly empty?: string;
 }
 
 /** The feeds that list a value, and what each did to the answer. */
+export const EvidenceTable = ({
+  caption,
+  entries,
+  action,
+  empty = "No feed lists it.",
+}: EvidenceTableProps) => (
+  <Table
+    caption={caption}
+    rows={entries}
+    rowKey={(_, i) => i}
+    columns={[
+      ["Feed", ({ feed }) => <FeedLink feed={feed} />],
+      ["Label", ({ label }) => formatLabel(label)],
+      ["Match", matchOf],
+      ["Effect", effectOf],
+      ["Data of", timeOf],
+      ...(action ? [["Action", action] as const] : []),
+    ]}
+    empty={empty}
+  />
+);
+
+interface EvidenceCardProps extends Pick<EvidenceTableProps, "action"> {
+  readonly title?: string;
+  readonly from: Reputation | EmailVerdict | Geolocation;
+}
+
 export const EvidenceCard = ({ title = "Evidence", from, action }: EvidenceCardProps) => (
   <Card isWide title={title}>
-    <Table
-      caption={title}
-      rows={from.evidence ?? []}
-      rowKey={(_, i) => i}
-      columns={[
-        ["Feed", ({ feed }) => <FeedLink feed={feed} />],
-        ["Label", ({ label }) => formatLabel(label)],
-        ["Match", matchOf],
-        ["Effect", effectOf],
-        ["Data of", timeOf],
-        ...(action ? [["Action", action] as const] : []),
-      ]}
-      empty="No feed lists it."
-    />
+    <EvidenceTable caption={title} entries={from.evidence ?? []} action={action} />
     {from.evidence_truncated && (
       <p class="faint">Not all evidence is shown, but the evidence shown here decides the answer.</p>
     )}
   </Card>
 );
+
+interface SourcesTableProps {
+  readonly caption: string;
+  readonly sources: NonNullable<NetworkSummary["sources"]>;
+  readonly empty?: string;
+}
+
+/** Each feed's claims about a network, and what they do to the answers. */
+export const SourcesTable = ({
+  caption,
+  sources,
+  empty = "No feed lists any address here.",
+}: SourcesTableProps) => (
+  <Table
+    caption={caption}
+    rows={sources}
+    rowKey={(_, i) => i}
+    columns={[
+      ["Feed", FeedLink],
+      ["Label", ({ label }) => formatLabel(label)],
+      ["Effect", effectOf],
+      ["Share", ({ share }) => meterOf(share), undefined, ({ share }) => share],
+    ]}
+    empty={empty}
+  />
+);
+
+export const meterOf = (share: number) => <Meter part={share} text={formatPercent(share)} color="series-0" />;
 
 /** $URL remains a variable, because this listener does not have the public API's URL. */
 function curlOf(value: string): string {

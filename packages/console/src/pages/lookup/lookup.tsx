@@ -15,7 +15,7 @@ import { lacksData, readsData } from "./answers.ts";
 import { EmailResult } from "./email.tsx";
 import { describeFound, findValues, MAX_TEXT, MAX_VALUES } from "./find-values.ts";
 import { KnownCard } from "./known.tsx";
-import { NetworkResult } from "./network.tsx";
+import { NetworkResult, SystemResult } from "./network.tsx";
 import { ResultList } from "./results.tsx";
 import {
   answersTo,
@@ -28,7 +28,6 @@ import {
   searchAt,
   searchOf,
 } from "./search.ts";
-import { SystemResult } from "./system.tsx";
 
 const NOTE = `Or paste any text, such as a log or an email: up to ${MAX_VALUES.toLocaleString("en-US")} values in the text are looked up. Lookups here are not logged or counted, and do not leave this server.`;
 

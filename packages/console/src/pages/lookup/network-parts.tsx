@@ -1,30 +1,68 @@
-// network-parts.tsx: cards that are used for both networks and autonomous systems.
+// network-parts.tsx: the cards about a network, or about the networks of an autonomous system in one address family.
 
 import { FLAG_ROWS, REPUTATION_FLAGS } from "@inkling/contract";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { NetworkSummary } from "../../answers.ts";
 import { Badge, Button, Card, Definitions, Notice } from "../../components/basics.tsx";
-import { Meter } from "../../components/chart.tsx";
-import { Table } from "../../components/table.tsx";
-import { countOf, countryName, flagName, formatCount, formatLabel, formatPercent } from "../../format.ts";
+import { Table, TableCard } from "../../components/table.tsx";
+import { countOf, countryName, flagName, formatCount, formatPercent } from "../../format.ts";
 import { useAction } from "../../hooks.ts";
-import { FeedLink, LookupLink } from "./links.tsx";
+import { meterOf, SourcesTable } from "./evidence.tsx";
+import { LookupLink } from "./links.tsx";
 
-export const meterOf = (share: number) => <Meter part={share} text={formatPercent(share)} color="series-0" />;
-
-interface SharesProps {
+interface SummaryProps {
   /** For example "185.220.101.0/24" or "AS60729 over IPv4". */
   readonly name: string;
+  /** Added to the cards' titles: " over IPv4". */
+  readonly over?: string;
   readonly summary: NetworkSummary;
   /** The flags and answers for which no feed has data. */
   readonly missing: readonly string[];
   /** Content beside each flag. */
   readonly action?: (flag: (typeof REPUTATION_FLAGS)[number]) => ComponentChildren;
+  /** Reads up to `count` parts. */
+  readonly read: (count: number) => Promise<NetworkSummary | undefined>;
+  /** The card beside the flags, and those below both. */
+  readonly children: ComponentChildren;
+}
+
+export function Summary({ over = "", summary, read, children, ...shares }: SummaryProps) {
+  const { owners = [], sources } = summary;
+  const evidence = `Evidence${over}`;
+  return (
+    <div class="pair">
+      <div>
+        <FlagShares summary={summary} {...shares} />
+        {owners.length > 0 && (
+          <TableCard
+            caption={`Owners${over}`}
+            first={FIRST_OWNERS}
+            rows={owners}
+            rowKey={(_, i) => i}
+            columns={[
+              ["AS", ({ asn }) => asn !== undefined && <LookupLink value={`AS${asn}`} />],
+              ["Organization", ({ organization = "unknown" }) => organization],
+              ["Kind", ({ kind }) => kind],
+              ["Share", ({ share }) => meterOf(share)],
+            ]}
+            empty=""
+          />
+        )}
+      </div>
+      {children}
+      {sources && (
+        <Card isWide title={evidence}>
+          <SourcesTable caption={evidence} sources={sources} />
+        </Card>
+      )}
+      <PartsCard title={`Parts${over} with a single answer`} summary={summary} read={read} />
+    </div>
+  );
 }
 
 /** The share of addresses for which each flag is set. */
-export function FlagShares({ name, summary, missing, action }: SharesProps) {
+function FlagShares({ name, summary, missing, action }: Omit<SummaryProps, "read" | "children">) {
   const { examined, flagged, flags, prefix_count: count } = summary;
   const isPartial = examined < 1 || REPUTATION_FLAGS.some((flag) => missing.includes(flag));
   const none = isPartial ? `No known flags in ${name}` : `Nothing in ${name} is flagged`;
@@ -71,77 +109,12 @@ export const CountryRows = ({ summary: { countries, reserved } }: { summary: Net
 /** Number of owners to show at first, largest first. A /16 may have a hundred. */
 const FIRST_OWNERS = 8;
 
-interface OwnersProps extends Pick<NetworkSummary, "owners"> {
-  readonly title: string;
-}
-
-/** The owners of the addresses, each with its AS. */
-export function OwnersCard({ title, owners = [] }: OwnersProps) {
-  const [isWhole, setWhole] = useState(false);
-  if (owners.length === 0) return null;
-  return (
-    <Card title={title}>
-      <Table
-        caption={title}
-        rows={isWhole ? owners : owners.slice(0, FIRST_OWNERS)}
-        rowKey={(_, i) => i}
-        columns={[
-          ["AS", ({ asn }) => asn !== undefined && <LookupLink value={`AS${asn}`} />],
-          ["Organization", ({ organization = "unknown" }) => organization],
-          ["Kind", ({ kind }) => kind],
-          ["Share", ({ share }) => meterOf(share)],
-        ]}
-        empty=""
-      />
-      {!isWhole && owners.length > FIRST_OWNERS && (
-        <p class="actions">
-          <Button text={`Show all ${formatCount(owners.length)} owners`} onClick={() => setWhole(true)} />
-        </p>
-      )}
-    </Card>
-  );
-}
-
-interface SourcesProps extends Pick<NetworkSummary, "sources"> {
-  readonly title: string;
-}
-
-/** Each feed's claims, and what they do to the answers. */
-export const SourcesCard = ({ title, sources }: SourcesProps) =>
-  sources !== undefined && (
-    <Card isWide title={title}>
-      <Table
-        caption={title}
-        rows={sources}
-        rowKey={(_, i) => i}
-        columns={[
-          ["Feed", FeedLink],
-          ["Label", ({ label }) => formatLabel(label)],
-          [
-            "Effect",
-            ({ effect, flags }) =>
-              effect === "label" ? "label only" : `${effect} ${flags.map(flagName).join(", ")}`,
-          ],
-          ["Share", ({ share }) => meterOf(share), undefined, ({ share }) => share],
-        ]}
-        empty="No feed lists any address here."
-      />
-    </Card>
-  );
-
 type Part = NetworkSummary["prefixes"][number];
 
 /** Maximum number of parts that one request lists. */
 const MAX_PARTS = 10_000;
 
-interface PartsCardProps {
-  readonly title: string;
-  readonly summary: NetworkSummary;
-  /** Reads up to `count` parts. */
-  readonly read: (count: number) => Promise<NetworkSummary | undefined>;
-}
-
-export function PartsCard({ title, summary, read }: PartsCardProps) {
+function PartsCard({ title, summary, read }: Pick<SummaryProps, "summary" | "read"> & { title: string }) {
   const [all, setAll] = useState({ of: summary, parts: summary.prefixes });
   // An override changes the summary, and its parts with it.
   const parts = all.of === summary ? all.parts : summary.prefixes;

@@ -1,28 +1,24 @@
-// network.tsx: shows a whole network: its flagged share and the feeds behind it, its owner, its location, and its
-// parts.
+// network.tsx: shows a whole network, or an autonomous system with its networks in each address family: their flagged
+// share and the feeds behind it, owners, locations and parts.
 
-import type { NetworkAnswer, NetworkSummary } from "../../answers.ts";
+import type { NetworkAnswer, SystemAnswer } from "../../answers.ts";
 import { Card } from "../../components/basics.tsx";
-import { isProblem } from "./answers.ts";
+import { countOf, formatCount } from "../../format.ts";
+import { FAMILIES, isProblem } from "./answers.ts";
 import { Copies, ValueProblemCard } from "./evidence.tsx";
 import { HistoryCard } from "./history.tsx";
-import { CountryRows, FlagShares, OwnersCard, PartsCard, SourcesCard } from "./network-parts.tsx";
+import { LookupLink } from "./links.tsx";
+import { CountryRows, Summary } from "./network-parts.tsx";
 import { OverrideButton, OverrideCard } from "./overrides.tsx";
 import { lookUpOne } from "./requests.ts";
 
-interface NetworkResultProps {
-  readonly answer: NetworkAnswer;
+interface ResultProps<Answer> {
+  readonly answer: Answer;
   readonly missing: readonly string[];
   readonly reload: () => void;
 }
 
-/** Reads up to `count` of the network's parts. */
-async function readParts(network: string, count: number): Promise<NetworkSummary | undefined> {
-  const answer = await lookUpOne(network, count);
-  return answer?.kind === "network" && !isProblem(answer.summary) ? answer.summary : undefined;
-}
-
-export function NetworkResult({ answer, missing, reload }: NetworkResultProps) {
+export function NetworkResult({ answer, missing, reload }: ResultProps<NetworkAnswer>) {
   const { network, summary, overrides } = answer;
   if (isProblem(summary)) return <ValueProblemCard value={network} problem={summary} />;
   // The other overrides apply to parts of the network.
@@ -39,24 +35,98 @@ export function NetworkResult({ answer, missing, reload }: NetworkResultProps) {
       onDone={reload}
     />
   );
+  const read = async (count: number) => {
+    const found = await lookUpOne(network, count);
+    return found?.kind === "network" && !isProblem(found.summary) ? found.summary : undefined;
+  };
   return (
-    <div class="pair">
-      <div>
-        <FlagShares name={network} summary={summary} missing={missing} action={action} />
-        <OwnersCard title="Owners" owners={summary.owners} />
-      </div>
-      <Card title="Countries">
-        <CountryRows summary={summary} />
+    <>
+      <Summary name={network} summary={summary} missing={missing} action={action} read={read}>
+        <Card title="Countries">
+          <CountryRows summary={summary} />
+          <Copies json={JSON.stringify(answer, null, 2)} />
+        </Card>
+        <OverrideCard overrides={overrides} reload={reload} />
+      </Summary>
+      <HistoryCard value={network} />
+    </>
+  );
+}
+
+export function SystemResult({ answer, missing, reload }: ResultProps<SystemAnswer>) {
+  const { asn, system, overrides } = answer;
+  const name = `AS${asn}`;
+  if (system === null)
+    return (
+      <Card title={name}>
+        <p class="problem">No network of {name} is in the release.</p>
+        <p>The AS announces nothing, or the release has no data about it.</p>
+      </Card>
+    );
+  return (
+    <>
+      <h2>{[name, system.organization].filter(Boolean).join(" ")}</h2>
+      {FAMILIES.map(([family, title]) => {
+        const summary = system[family];
+        if (summary === undefined) return null;
+        const over = ` over ${title}`;
+        const read = async (count: number) => {
+          const found = await lookUpOne(name, count);
+          return found?.kind === "as" ? found.system?.[family] : undefined;
+        };
+        return (
+          <Summary
+            key={family}
+            name={name + over}
+            over={over}
+            summary={summary}
+            missing={missing}
+            read={read}
+          >
+            <Card title={`${countOf(summary.network_count, "network")} over ${title}`}>
+              <Networks networks={summary.networks} count={summary.network_count} />
+              <h3>Countries</h3>
+              <CountryRows summary={summary} />
+            </Card>
+          </Summary>
+        );
+      })}
+      <OverrideCard overrides={overrides} reload={reload} />
+      <HistoryCard value={name} />
+      <Card title="JSON">
         <Copies json={JSON.stringify(answer, null, 2)} />
       </Card>
-      <OverrideCard overrides={overrides} reload={reload} />
-      <SourcesCard title="Evidence" sources={summary.sources} />
-      <PartsCard
-        title="Parts with a single answer"
-        summary={summary}
-        read={(count) => readParts(network, count)}
-      />
-      <HistoryCard value={network} />
-    </div>
+    </>
+  );
+}
+
+/** Number of networks to show at first; the others are folded. */
+const OPEN_NETWORKS = 8;
+
+function Networks({ networks, count }: { networks: readonly string[]; count: number }) {
+  const links = (some: readonly string[]) => (
+    <ul class="links">
+      {some.map((network) => (
+        <li key={network}>
+          <LookupLink value={network} />
+        </li>
+      ))}
+    </ul>
+  );
+  const rest = networks.slice(OPEN_NETWORKS);
+  return (
+    <>
+      {links(networks.slice(0, OPEN_NETWORKS))}
+      {rest.length > 0 && (
+        <details>
+          <summary>
+            {networks.length < count
+              ? `The first ${formatCount(networks.length)}`
+              : `All ${formatCount(count)}`}
+          </summary>
+          {links(rest)}
+        </details>
+      )}
+    </>
   );
 }
