@@ -35,7 +35,8 @@ export function CalibrationPage() {
             <p class="faint">
               Precision: of the labelled decisions, the share labelled fraud; for a rule that allows,
               legitimate. A reason needs 20 labelled decisions for a suggested weight. Label legitimate
-              visitors too: otherwise, every precision is 100%.
+              visitors too: otherwise, every precision is 100%. Applying weights does not change the
+              thresholds, so read the effect before you publish.
             </p>
             <p>
               <Button

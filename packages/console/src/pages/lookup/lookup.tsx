@@ -171,8 +171,9 @@ function Results({ search }: { search: Search }) {
             )}
             {answer ? (
               <>
+                {answer.kind === "unknown" && <KnownCard answer={answer} />} {/* such as a ref */}
                 <Result answer={answer} missing={missing} reload={reload} />
-                <KnownCard answer={answer} />
+                {answer.kind !== "unknown" && <KnownCard answer={answer} />}
               </>
             ) : (
               <ResultList answers={answers} missing={missing} reload={reload} />
