@@ -39,28 +39,9 @@ const statement = z.object({
 });
 export type Statement = Readonly<z.infer<typeof statement>>;
 
-/**
- * The format of earlier versions, which rolled out to a percentage of servers. This version still reads it, so that
- * servers can be upgraded before the builder. The release of a statement below 100% was on trial, so all servers take
- * the release before it.
- */
-const earlier = statement
-  .extend({
-    format: z.literal(1),
-    percent: z.number().int().min(0).max(100),
-    previous: releaseRef.optional(),
-  })
-  .transform(
-    ({ percent, previous, release, ...same }): Statement => ({
-      ...same,
-      format: 2,
-      release: percent < 100 && previous !== undefined ? previous : release,
-    }),
-  );
-
 export function readStatement(text: string): Statement {
   try {
-    return z.union([statement, earlier]).parse(JSON.parse(text));
+    return statement.parse(JSON.parse(text));
   } catch (error) {
     throw new ChannelError(
       "unreadable",
