@@ -22,5 +22,4 @@ export * from "./publish.ts";
 export * from "./releases.ts";
 export * from "./servable.ts";
 export * from "./switch.ts";
-export * from "./transfer-limit.ts";
 export * from "./verify.ts";

@@ -35,12 +35,9 @@ export default function archives(): Target {
       "../",
     ],
     check: async (input) => {
-      const chunks = (async function* () {
-        for (let at = 0; at < input.length; at += 700) yield input.subarray(at, at + 700);
-      })();
-      let length = 0;
+      let length: number;
       try {
-        for await (const chunk of unpack(chunks, MAX_UNPACKED_BYTES)) length += chunk.length;
+        ({ length } = await unpack(input, MAX_UNPACKED_BYTES));
       } catch (error) {
         if ((error as Error).name !== "FeedError") throw error;
         return /too? large|larger/.test((error as Error).message) ? "too large" : "refused";

@@ -249,14 +249,5 @@ test("an archive: what is passed over is counted", async () => {
   };
   const bomb = gzipSync(gzipSync(Buffer.concat([header("LICENSE", 2 ** 26), Buffer.alloc(2 ** 26)])));
   expect(bomb.length).toBeLessThan(10_000);
-  const out = Array.fromAsync(
-    unpack(
-      (async function* () {
-        yield bomb;
-      })(),
-      100_000,
-    ),
-  ); // prettier-ignore
-  expect(out).rejects.toThrow(/^is larger than \d+ bytes$/);
-  await out.catch(() => {});
+  await expect(unpack(bomb, 100_000)).rejects.toThrow(/^is larger than \d+ bytes$/);
 });

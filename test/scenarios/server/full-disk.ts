@@ -204,7 +204,7 @@ async function serveCommand(dataDir: string): Promise<Seen["serve"]> {
 async function readSeed(path: string): Promise<Seen["seed"]> {
   const mappings = () => readFileSync("/proc/self/maps", "utf8").split(path).length - 1;
   const read = () => {
-    const copies = Array.from({ length: 20 }, () => loadStable(path).bytes);
+    const copies = Array.from({ length: 20 }, () => loadStable(path));
     return { last: copies[0]!.at(-1), mapped: mappings() };
   };
   const seen = read();

@@ -83,10 +83,6 @@ export type Credentials = Readonly<Record<string, string>>;
 
 export interface PublisherRequest {
   readonly url: string;
-  /**
-   * URL of a text file whose first word is the SHA-256 of the feed file as sent. It is requested with the same headers.
-   */
-  readonly checksumUrl?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 

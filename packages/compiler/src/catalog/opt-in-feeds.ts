@@ -21,16 +21,13 @@ const GEOLITE_TERMS =
 const GEOIP_TERMS = "Your contract with MaxMind binds you; delete copies older than 30 days.";
 const MAXMIND_KEYS = ["maxmindAccountId", "maxmindLicenseKey"] as const;
 
-/**
- * Returns MaxMind's permanent link to a database. These links require basic authentication, and the checksum is
- * published next to the file.
- */
+/** Returns MaxMind's permanent link to a database. These links require basic authentication. */
 const maxmindUrls = (edition: string) =>
   fixed(`https://download.maxmind.com/geoip/databases/${edition}/download?suffix=tar.gz`);
 
 function maxmindRequest(url: string, { maxmindAccountId, maxmindLicenseKey }: Credentials): PublisherRequest {
   const pair = Buffer.from(`${maxmindAccountId}:${maxmindLicenseKey}`).toString("base64");
-  return { url, checksumUrl: `${url}.sha256`, headers: { authorization: `Basic ${pair}` } };
+  return { url, headers: { authorization: `Basic ${pair}` } };
 }
 
 /** The fields that all MaxMind databases share. */
@@ -157,8 +154,7 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     urls: maxmindUrls("GeoIP2-City"),
     licence: "MaxMind's commercial licence",
     attribution: "Geolocation by MaxMind GeoIP2, https://www.maxmind.com",
-    // Networks that the file lacks keep DB-IP's locations, so a small file does no harm. The checksum detects a file
-    // that was cut short.
+    // Networks that the file lacks keep DB-IP's locations, so a small file does no harm.
     entries: { least: 100, most: 100_000_000 },
     optIn: { why: "key", terms: GEOIP_TERMS, credentials: MAXMIND_KEYS },
   },

@@ -8,16 +8,8 @@ import { unpack } from "./unpack.ts";
 const LIST = "192.0.2.1\n".repeat(200);
 const MAX_UNPACKED_BYTES = 100_000;
 
-/** Yields pieces of 700 bytes, like a network. */
-async function* pieces(bytes: Uint8Array) {
-  for (let at = 0; at < bytes.length; at += 700) yield bytes.subarray(at, at + 700);
-}
-
-async function unpackAll(bytes: Uint8Array, most = MAX_UNPACKED_BYTES): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of unpack(pieces(bytes), most)) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
-}
+const unpackAll = async (bytes: Uint8Array, most = MAX_UNPACKED_BYTES): Promise<string> =>
+  Buffer.from(await unpack(bytes, most)).toString();
 
 const problem = (bytes: Uint8Array, most?: number): Promise<string> =>
   unpackAll(bytes, most).then(

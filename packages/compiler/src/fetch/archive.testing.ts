@@ -64,7 +64,15 @@ export function tar(entries: readonly { name: string; text: string; type?: strin
     head.write(name, 0);
     head.write(text.length.toString(8).padStart(11, "0"), 124);
     head.write(type, 156);
-    head.write("ustar\0", 257);
+    head.write("ustar\x0000", 257);
+    head.fill(" ", 148, 156);
+    head.write(
+      `${head
+        .reduce((sum, byte) => sum + byte, 0)
+        .toString(8)
+        .padStart(6, "0")}\0 `,
+      148,
+    );
     return [head, Buffer.from(text), Buffer.alloc((512 - (text.length % 512)) % 512)];
   });
   return Buffer.concat([...blocks, Buffer.alloc(1024)]);

@@ -1,17 +1,13 @@
 // copy.ts: defines a copy of a feed, with its origin, its bytes and its checksum.
 
-import { readFileSync, statSync } from "node:fs";
-import { mapFile } from "@inkling/data";
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { makeFolder, mapFile, PRIVATE_FILE, temporaryPath } from "@inkling/data";
 import type { FeedReport } from "@inkling/engine";
 import type { Format } from "../catalog/feed.ts";
 import type { Validators } from "./fetch.ts";
 
 export type CopySource = Exclude<FeedReport["source"], "none">;
-
-export interface CopyFile {
-  readonly path: string;
-  readonly bytes: Uint8Array;
-}
 
 export interface FeedCopy {
   readonly source: CopySource;
@@ -22,7 +18,7 @@ export interface FeedCopy {
   /** The copy of a build that did not finish. It is not requested again. */
   readonly unpublished?: true;
   /** One file, or several files if a seed is split by address family. */
-  readonly files: readonly CopyFile[];
+  readonly files: readonly Uint8Array[];
   readonly format: Format;
   /** SHA-256 of the bytes of all files, in order. */
   readonly sha256: string;
@@ -83,20 +79,36 @@ export function isCopy(candidate: Candidate): candidate is FeedCopy {
 export const MAP_FROM = 4 * 2 ** 20;
 
 /** Reads a file that only Inkling or npm writes. Neither writes to a file in place, so the file may be mapped. */
-export function loadStable(path: string): CopyFile {
+export function loadStable(path: string): Uint8Array {
   // mapFile also handles a file that belongs to another user or is on a read-only volume. An empty file cannot be
   // mapped.
-  if (statSync(path).size >= MAP_FROM) return { path, bytes: mapFile(path) };
-  return { path, bytes: readFileSync(path) };
+  if (statSync(path).size >= MAP_FROM) return mapFile(path);
+  return readFileSync(path);
+}
+
+/**
+ * Returns large bytes as a mapped file without a name, so that they do not take up the heap for the rest of the build.
+ * @throws errors of node:fs if the folder is not writable
+ */
+export function mapped(bytes: Uint8Array, folder: string): Uint8Array {
+  if (bytes.length < MAP_FROM) return bytes;
+  makeFolder(folder);
+  const path = temporaryPath(join(folder, "mapped"));
+  try {
+    writeFileSync(path, bytes, { mode: PRIVATE_FILE });
+    return mapFile(path);
+  } finally {
+    rmSync(path, { force: true });
+  }
 }
 
 /** Returns the files with their total size and their checksum. */
-export function measure(files: readonly CopyFile[]): Pick<FeedCopy, "files" | "sha256" | "bytes"> {
+export function measure(files: readonly Uint8Array[]): Pick<FeedCopy, "files" | "sha256" | "bytes"> {
   const hash = new Bun.CryptoHasher("sha256");
   let bytes = 0;
   for (const file of files) {
-    hash.update(file.bytes);
-    bytes += file.bytes.length;
+    hash.update(file);
+    bytes += file.length;
   }
   return { files, sha256: hash.digest("hex"), bytes };
 }

@@ -106,10 +106,7 @@ export function writeFeedState(
   for (const copy of bodies) {
     const file = named.find(({ sha256 }) => sha256 === copy.sha256)?.file;
     if (file === undefined) continue;
-    replaceFile(
-      join(folder, file),
-      copy.files.map(({ bytes }) => bytes),
-    );
+    replaceFile(join(folder, file), copy.files);
   }
   replaceJson(join(folder, STATE), state);
   for (const name of readdirSync(folder)) {

@@ -1,28 +1,25 @@
-// fetch.ts: downloads one feed file into a local file, with one GET, and a second one if its publisher has a checksum.
+// fetch.ts: downloads one feed file with one GET.
 //
-// It throws LateError at the deadline, and errors of node:fs if `into` is not writable. Messages never quote the
-// response. This file makes one attempt; schedule.ts decides when the next one follows.
+// It throws LateError at the deadline. Messages never quote the response. This file makes one attempt; schedule.ts
+// decides when the next one follows.
 
 import { lookup } from "node:dns/promises";
-import { createWriteStream } from "node:fs";
 import { STATUS_CODES } from "node:http";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import { PRIVATE_FILE, TRANSFER_MS, TransferLimit, type TransferTimes } from "@inkling/data";
 import { parseIp, specialUse } from "@inkling/engine";
 import { FeedError } from "../catalog/feed.ts";
-import { unpack } from "./unpack.ts";
+import { requireSize, unpack } from "./unpack.ts";
 
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const PERMANENT = new Set([301, 308]);
 
-export interface FetchTimes extends TransferTimes {
-  /** Milliseconds within which the response's headers must arrive, including redirects. */
+export interface FetchTimes {
+  /** Milliseconds within which the response must begin, including redirects, and each further part must arrive. */
   readonly responseMs: number;
+  readonly totalMs: number;
 }
 /** The largest file (DB-IP's) is 60 MB when packed. Ten minutes are enough at 1 Mbit/s. */
-export const FETCH_TIMES: FetchTimes = { responseMs: 20_000, totalMs: TRANSFER_MS };
+export const FETCH_TIMES: FetchTimes = { responseMs: 20_000, totalMs: 600_000 };
 
 /** Validators of a copy, for conditional requests. */
 export interface Validators {
@@ -60,11 +57,8 @@ export class UnreachedError extends FeedError {
 
 export interface Download {
   readonly url: string;
-  /** URL of a text file whose first word is the SHA-256 of the feed file as sent. */
-  readonly checksumUrl?: string | undefined;
-  /** Credentials. They are sent only to the origins of this URL and of `checksumUrl`, wherever these redirect. */
+  /** Credentials. They are sent only to the origin of this URL, wherever it redirects. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly into: string;
   readonly maxBytes: number;
   readonly userAgent: string;
   readonly times: FetchTimes;
@@ -88,8 +82,9 @@ const MAX_URL = 300;
 const shownUrl = ({ origin, pathname }: URL): string | undefined =>
   origin.length + pathname.length <= MAX_URL ? `${origin}${pathname}` : undefined;
 
-/** What a response contains in addition to its body. */
 interface Downloaded extends Validators {
+  /** The unpacked body. */
+  readonly bytes: Uint8Array;
   /** The URL that has replaced the requested one for good (301 or 308), without its query. */
   readonly movedTo?: string | undefined;
 }
@@ -100,41 +95,38 @@ interface Downloaded extends Validators {
  */
 export async function download(request: Download): Promise<Downloaded | undefined> {
   const abort = new AbortController();
-  const { responseMs } = request.times;
+  const { responseMs, totalMs } = request.times;
   const leftMs = request.deadline === undefined ? undefined : request.deadline - performance.now();
   if (leftMs !== undefined && leftMs <= 0) throw new LateError();
-  const late = leftMs === undefined ? undefined : setTimeout(() => abort.abort(new LateError()), leftMs);
-  const limit = new TransferLimit(request.times, (problem) => abort.abort(new FeedError(problem)));
-  const head = setTimeout(
-    () => abort.abort(new UnreachedError(`no response within ${responseMs} ms`)),
-    responseMs,
-  );
+  const abortAfter = (ms: number, error: FeedError) => setTimeout(() => abort.abort(error), ms);
+  const late = leftMs === undefined ? undefined : abortAfter(leftMs, new LateError());
+  const total = abortAfter(totalMs, new FeedError(`took longer than ${totalMs} ms`));
+  let next = abortAfter(responseMs, new UnreachedError(`no response within ${responseMs} ms`));
+  const onPart = () => {
+    clearTimeout(next);
+    next = abortAfter(responseMs, new FeedError(`sent nothing for ${responseMs} ms`));
+  };
   try {
     const { response, movedTo } = await follow(request, abort.signal);
-    clearTimeout(head);
-    limit.startBody();
+    onPart();
     if (response.status === 304 && hasValidators(request)) return undefined;
     if (response.status !== 200) {
       await response.body?.cancel();
       throw new AnswerError(response);
     }
-    const sha256 = await save(response, request, limit, abort.signal);
-    limit.endBody();
-    if (request.checksumUrl !== undefined && sha256 !== (await fetchChecksum(request, abort.signal)))
-      throw new FeedError("does not match its publisher's checksum");
+    const packed = await readBody(response, request.maxBytes, onPart);
     return {
+      bytes: await unpack(packed, request.maxBytes),
       etag: response.headers.get("etag") ?? undefined,
       lastModified: response.headers.get("last-modified") ?? undefined,
       movedTo: movedTo && shownUrl(movedTo),
     };
   } catch (error) {
-    if (error instanceof FeedError || isDiskError(error)) throw error;
+    if (error instanceof FeedError) throw error;
     if (abort.signal.reason instanceof FeedError) throw abort.signal.reason;
     throw networkProblem(error);
   } finally {
-    clearTimeout(head);
-    clearTimeout(late);
-    limit.end();
+    for (const timer of [late, total, next]) clearTimeout(timer);
     abort.abort();
   }
 }
@@ -215,51 +207,19 @@ function requestHeaders({ url, userAgent, validators, ...request }: Download, to
 
 const hasValidators = ({ validators }: Download) => Boolean(validators?.etag || validators?.lastModified);
 
-/**
- * Writes the body to `into` and returns its SHA-256. fetch itself reports a body that is shorter than announced or
- * lacks part of a chunk.
- */
-async function save(
-  response: Response,
-  request: Download,
-  limit: TransferLimit,
-  signal: AbortSignal,
-): Promise<string> {
+/** fetch itself reports a body that is shorter than announced or lacks part of a chunk. */
+async function readBody(response: Response, maxBytes: number, onPart: () => void): Promise<Uint8Array> {
   if (response.body === null) throw new FeedError("is empty");
-  const hash = new Bun.CryptoHasher("sha256");
-  const sent = watched(response.body, (chunk) => {
-    hash.update(chunk);
-    limit.count(chunk.length);
-  });
-  const chunks = Readable.from(unpack(sent, request.maxBytes), { objectMode: false });
-  await pipeline(chunks, createWriteStream(request.into, { mode: PRIVATE_FILE }), { signal });
-  return hash.digest("hex");
-}
-
-async function* watched(chunks: AsyncIterable<Uint8Array>, see: (chunk: Uint8Array) => void) {
-  for await (const chunk of chunks) {
-    see(chunk);
-    yield chunk;
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of response.body) {
+    onPart();
+    bytes += part.length;
+    requireSize(bytes, maxBytes);
+    parts.push(part);
   }
+  return Buffer.concat(parts);
 }
-
-const MAX_CHECKSUM_BYTES = 4_096;
-
-async function fetchChecksum(request: Download, signal: AbortSignal): Promise<string> {
-  const { response } = await follow({ ...request, url: request.checksumUrl!, validators: undefined }, signal);
-  if (response.status !== 200 || response.body === null) {
-    await response.body?.cancel();
-    throw new FeedError(`has no checksum: its publisher answered ${response.status}`);
-  }
-  const text = await Array.fromAsync(unpack(response.body, MAX_CHECKSUM_BYTES));
-  // split() always returns at least one part.
-  return Buffer.concat(text).toString().trim().split(/\s/, 1)[0]!.toLowerCase();
-}
-
-const isDiskError = (error: unknown): boolean =>
-  /^(ENOSPC|EDQUOT|EROFS|EACCES|EPERM|EIO|EMFILE|ENFILE|EISDIR)$/.test(
-    (error as { code?: string }).code ?? "",
-  );
 
 /** Returns whether the URL is on this machine, like publishers in tests. No built-in publisher is on this machine. */
 function isLoopback(url: URL): boolean {

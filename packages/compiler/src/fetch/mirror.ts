@@ -4,15 +4,15 @@
 // A network file system may never respond, so nothing here waits for it synchronously, or longer than FOLDER_MS. A call
 // that hangs occupies its thread until the process exits.
 
-import { closeSync, constants, openSync, rmSync, writeFileSync } from "node:fs";
+import { constants } from "node:fs";
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { makeFolder, PRIVATE_FILE, within } from "@inkling/data";
+import { join } from "node:path";
+import { within } from "@inkling/data";
 import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
-import { type FeedCopy, loadStable, MAP_FROM, measure } from "./copy.ts";
+import { type FeedCopy, mapped, measure } from "./copy.ts";
 import { FETCH_TIMES, type FetchTimes, LateError } from "./fetch.ts";
 import type { KeptCopies } from "./kept-copies.ts";
-import { type Chunks, unpack } from "./unpack.ts";
+import { requireSize, unpack } from "./unpack.ts";
 
 /** Maximum milliseconds for one feed. The largest file (DB-IP's) is 134 MB, so 2.3 MB/s is enough. */
 const FOLDER_MS = 60_000;
@@ -23,34 +23,24 @@ interface Patience {
   readonly deadline?: number | undefined;
 }
 
-/** Finds the kept copy of a file, so that an unchanged file is not read again. */
-type Known = Pick<KeptCopies, "findFrom">;
-const NOTHING_KNOWN: Known = { findFrom: () => undefined };
-
 /**
  * Reads a feed's copy from a mirror folder.
- * @param into where a large file is written so that it can be mapped; the file is removed afterwards
+ * @param kept finds the kept copy of a file, so that an unchanged file is not read again
  * @returns undefined if the folder has no copy
  * @throws FeedError if the folder has several copies or does not respond, or if the copy is unreadable or too large;
- * LateError at the deadline; errors of node:fs if `into` is not writable
+ * LateError at the deadline; errors of node:fs if the feed's folder is not writable
  */
 export function readFromFolder(
   feed: Feed,
   folder: string,
-  into: string,
-  known: Known = NOTHING_KNOWN,
-  patience: Patience = {},
+  kept: KeptCopies,
+  patience: Patience,
 ): Promise<FeedCopy | undefined> {
-  return inTime(`the mirror ${folder}`, patience, async (signal) => {
+  return inTime(`the mirror ${folder}`, patience, async () => {
     const name = await findFile(feed, folder);
     if (name === undefined) return undefined;
     const format = formatOf(feed, name);
-    return readFile(
-      { feed, path: join(folder, name), format, gone: "is a broken link" },
-      into,
-      known,
-      signal,
-    );
+    return readFile({ feed, path: join(folder, name), format, gone: "is a broken link" }, kept);
   });
 }
 
@@ -58,12 +48,11 @@ export function readFromFolder(
 export function readFromFile(
   feed: Feed,
   path: string,
-  into: string,
-  known: Known = NOTHING_KNOWN,
-  patience: Patience = {},
+  kept: KeptCopies,
+  patience: Patience,
 ): Promise<FeedCopy> {
-  return inTime(path, patience, (signal) =>
-    readFile({ feed, path, format: feed.format, gone: "does not exist" }, into, known, signal),
+  return inTime(path, patience, () =>
+    readFile({ feed, path, format: feed.format, gone: "does not exist" }, kept),
   );
 }
 
@@ -71,21 +60,16 @@ export function readFromFile(
 async function inTime<T>(
   what: string,
   { times = FETCH_TIMES, deadline = Number.POSITIVE_INFINITY }: Patience,
-  read: (signal: AbortSignal) => Promise<T>,
+  read: () => Promise<T>,
 ): Promise<T> {
   const most = Math.min(FOLDER_MS, times.totalMs);
   const left = deadline - performance.now();
   const error = left < most ? new LateError() : new FeedError(`${what} did not respond within ${most} ms`);
   const wait = Math.min(left, most);
   if (wait <= 0) throw error;
-  const abort = new AbortController();
-  try {
-    return await within(wait, read(abort.signal), () => {
-      throw error;
-    });
-  } finally {
-    abort.abort();
-  }
+  return within(wait, read(), () => {
+    throw error;
+  });
 }
 
 interface LocalFile {
@@ -96,12 +80,7 @@ interface LocalFile {
   readonly gone: string;
 }
 
-async function readFile(
-  { feed, path, format, gone }: LocalFile,
-  into: string,
-  known: Known,
-  signal: AbortSignal,
-): Promise<FeedCopy> {
+async function readFile({ feed, path, format, gone }: LocalFile, known: KeptCopies): Promise<FeedCopy> {
   // A pipe may never end, and a device may never respond, so opening a file must not wait for either.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error) => {
     const isGone = (error as NodeJS.ErrnoException).code === "ENOENT";
@@ -116,12 +95,14 @@ async function readFile(
     if (kept?.origin?.etag === etag) return { ...kept, source: "mirror", fetchedAt: mtime };
     // The file is not mapped in place, because other programs write to a mirror. If a mapped file shrinks, the process
     // is killed.
-    const bytes = await gather(withPath(path, unpack(chunksOf(file, signal), feed.maxBytes)), into);
+    const bytes = await contentOf(file, size, feed.maxBytes).catch((error: Error) => {
+      throw new FeedError(`${path}: ${error.message}`);
+    });
     return {
       source: "mirror",
       format,
       licence: feed.licence,
-      ...measure([{ path, bytes }]),
+      ...measure([mapped(bytes, known.folder)]),
       fetchedAt: mtime,
       origin: { url: path, etag },
     };
@@ -130,49 +111,9 @@ async function readFile(
   }
 }
 
-const CHUNK = 2 ** 16;
-
-async function* chunksOf(file: FileHandle, signal: AbortSignal): Chunks {
-  for (;;) {
-    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK);
-    if (bytesRead === 0 || signal.aborted) return;
-    yield buffer.subarray(0, bytesRead);
-  }
-}
-
-async function* withPath(path: string, chunks: Chunks): Chunks {
-  try {
-    yield* chunks;
-  } catch (error) {
-    throw new FeedError(`${path}: ${(error as Error).message}`);
-  }
-}
-
-/**
- * Joins the chunks, in memory or, if they are large, as a mapped file. Joining 134 MB in memory took twice that amount
- * of memory.
- */
-async function gather(chunks: Chunks, into: string): Promise<Uint8Array> {
-  const held: Uint8Array[] = [];
-  let bytes = 0;
-  let file: number | undefined;
-  try {
-    for await (const chunk of chunks) {
-      bytes += chunk.length;
-      if (file === undefined) held.push(chunk);
-      else writeFileSync(file, chunk);
-      if (file !== undefined || bytes < MAP_FROM) continue;
-      makeFolder(dirname(into));
-      file = openSync(into, "w", PRIVATE_FILE);
-      for (const first of held.splice(0)) writeFileSync(file, first);
-    }
-    return file === undefined ? Buffer.concat(held) : loadStable(into).bytes;
-  } finally {
-    if (file !== undefined) {
-      closeSync(file);
-      rmSync(into, { force: true }); // the mapping remains valid after the file's name is removed
-    }
-  }
+async function contentOf(file: FileHandle, size: number, maxBytes: number): Promise<Uint8Array> {
+  requireSize(size, maxBytes);
+  return unpack(await file.readFile(), maxBytes);
 }
 
 async function findFile(feed: Feed, folder: string): Promise<string | undefined> {

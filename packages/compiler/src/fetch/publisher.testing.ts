@@ -68,6 +68,7 @@ export async function startPublisher(): Promise<Publisher> {
         return ok(body);
       },
       "/silent": () => undefined,
+      "/stops": () => response.writeHead(200).write("1"),
       "/drip": () => {
         response.writeHead(200);
         const timer = setInterval(() => response.write("1"), 5);

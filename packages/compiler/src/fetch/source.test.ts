@@ -94,7 +94,7 @@ const keepLastGood = (row: Feed, copy: FeedCopy): void => {
 const summaries = (found: Candidate[]): string[] =>
   found.map((candidate) => {
     const text = isCopy(candidate)
-      ? `${candidate.source}: ${Buffer.from(candidate.files[0]!.bytes).toString().split("\n")[0]}`
+      ? `${candidate.source}: ${Buffer.from(candidate.files[0]!).toString().split("\n")[0]}`
       : `${candidate.source}! ${candidate.error}`;
     return text.replaceAll(root, "ROOT").replaceAll(publisher.base, "BASE");
   });
@@ -103,7 +103,10 @@ const first = (found: Candidate[]): FeedCopy => {
   if (copy === undefined) throw new Error(`no copy: ${summaries(found)}`);
   return copy;
 };
-const kept = () => readdirSync(join(dataDir, "feeds/test-feed")).sort();
+const kept = () => {
+  const folder = join(dataDir, "feeds/test-feed");
+  return existsSync(folder) ? readdirSync(folder).sort() : [];
+};
 const SEED = "seed: 198.51.100.1";
 
 describe("order of preference", () => {
@@ -247,7 +250,7 @@ describe("mirror folder", () => {
       "mirror! ROOT/mirror/test-feed.txt: is larger than 1000 bytes",
     );
     rmSync(join(mirror, "test-feed.txt"));
-    put("test-feed.gz", gzipSync(Buffer.alloc(2 ** 24)).subarray(0, 900));
+    put("test-feed.gz", gzipSync(Buffer.alloc(2 ** 19)));
     expect(summaries(await collect(feed(), { mirror }))[0]).toMatch(
       /test-feed\.gz: is larger than 1000 bytes$/,
     );
@@ -263,7 +266,7 @@ describe("mirror folder", () => {
     put("test-feed.txt.gz", gzipSync(large));
     const copy = first(await collect(row, { mirror }));
     rmSync(join(mirror, "test-feed.txt.gz"));
-    expect(Buffer.compare(copy.files[0]!.bytes, large)).toBe(0);
+    expect(Buffer.compare(copy.files[0]!, large)).toBe(0);
     expect(left()).toEqual([]);
     put("test-feed.txt.gz", gzipSync(large).subarray(0, -20));
     expect(summaries(await collect(row, { mirror }))[0]).toMatch(/is a damaged or truncated gzip file/);
@@ -280,7 +283,7 @@ describe("mirror folder", () => {
   test("an empty file is a copy: its parser refuses it", async () => {
     put("test-feed.txt", "");
     const copy = first(await collect(feed(), { mirror }));
-    expect(() => parseNetworks(copy.format, copy.files[0]!.bytes)).toThrow("is empty");
+    expect(() => parseNetworks(copy.format, copy.files[0]!)).toThrow("is empty");
   });
   test("a folder that is not there", async () => {
     expect(summaries(await collect(feed(), { mirror: join(root, "gone") }))[0]).toMatch(
@@ -362,12 +365,10 @@ describe("publisher", () => {
     expect(summaries(found)[1]).toMatch(/^last-good! .* is damaged: its checksum has changed$/);
     expect(publisher.requests.at(-1)!.ifNoneMatch).toBeUndefined();
   });
-  test("a download that an earlier process left is overwritten, and any other left-over removed with the next state", async () => {
+  test("a file that a killed process left is removed with the next state", async () => {
     mkdirSync(join(dataDir, "feeds/test-feed"), { recursive: true });
-    writeFileSync(join(dataDir, "feeds/test-feed/.tmp-download"), "half");
     writeFileSync(join(dataDir, "feeds/test-feed/.tmp-download-1"), "half");
     const copy = first(await collect(feed(), { fetch: true }));
-    expect(kept()).toEqual([".tmp-download-1"]);
     keepLastGood(feed(), copy);
     expect(kept()).toEqual([`body-${copy.sha256.slice(0, 16)}.txt`, "state.json"]);
   });
@@ -423,7 +424,7 @@ describe("last good copy", () => {
     keepLastGood(row, first(await collect(row, { mirror })));
     const copy = first(await collect(row));
     expect(copy.bytes).toBe(5_000_000);
-    expect(parseNetworks(copy.format, copy.files[0]!.bytes).networks).toHaveLength(1);
+    expect(parseNetworks(copy.format, copy.files[0]!).networks).toHaveLength(1);
   });
   const broken: readonly [name: string, state: string, message: RegExp][] = [
     ["not JSON", "{", /state\.json is damaged: it is not JSON$/],

@@ -8,9 +8,7 @@
 //   4 the seed in an npm package
 //   5 Inkling's own file
 
-import { rmSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { makeFolder } from "@inkling/data";
+import { join } from "node:path";
 import { HAS_SEEDS, programFile, seedFolder } from "@inkling/data/program";
 import manifest from "../../package.json" with { type: "json" };
 import {
@@ -25,11 +23,11 @@ import {
 import { findDate } from "../parse/text.ts";
 import {
   type Candidate,
-  type CopyFile,
   type CopySource,
   type FeedCopy,
   isCopy,
   loadStable,
+  mapped,
   measure,
   type NoCopy,
 } from "./copy.ts";
@@ -65,7 +63,7 @@ function readOwn(feed: Feed, own: string): FeedCopy {
   return { source: "own", format: feed.ownFormat ?? feed.format, licence: feed.licence, ...measure([file]) };
 }
 
-function load(path: string): CopyFile {
+function load(path: string): Uint8Array {
   try {
     return loadStable(path);
   } catch (error) {
@@ -98,12 +96,6 @@ export interface SourceOptions {
 }
 
 const USER_AGENT = `Inkling/${manifest.version}`;
-/**
- * All builds use the same name, so that the next build overwrites a killed build's file. The folder is locked during a
- * build.
- */
-const DOWNLOAD = ".tmp-download";
-
 /** Yields copies of `feed` in order of preference. See the top of this file. */
 export async function* candidates(
   feed: Feed,
@@ -113,7 +105,7 @@ export async function* candidates(
   const held = options.accept && (await attempt("last-good", () => kept.read("held")));
   if (held) yield isCopy(held) ? { ...held, accepted: true } : held;
   else if (feed.file !== undefined)
-    yield await attempt("mirror", () => readFromFile(feed, feed.file!, downloadPath(kept), kept, options));
+    yield await attempt("mirror", () => readFromFile(feed, feed.file!, kept, options));
   else if (options.mirror !== undefined) yield* fromMirror(feed, options.mirror, options, kept);
   else if (feed.asksDns && options.fetch && options.isDue !== false)
     yield await attempt("fetched", () => fromDns(feed, options, kept));
@@ -152,8 +144,7 @@ async function* fromMirror(
   kept: KeptCopies,
 ): AsyncGenerator<Candidate> {
   if (!isMirrorUrl(mirror)) {
-    const into = downloadPath(kept);
-    const copy = await attempt("mirror", () => readFromFolder(feed, mirror, into, kept, options));
+    const copy = await attempt("mirror", () => readFromFolder(feed, mirror, kept, options));
     if (copy !== undefined) yield copy;
     else if (feed.own === undefined)
       yield { source: "mirror", error: `the mirror ${mirror} has no file ${feed.id}.*`, absent: true };
@@ -169,7 +160,7 @@ async function* fromMirror(
 async function fromDns(feed: Feed, options: SourceOptions, kept: KeptCopies): Promise<FeedCopy> {
   const { lookUp, now } = options;
   if (lookUp === undefined) throw new FeedError("is looked up by a build only");
-  const file = { path: downloadPath(kept), bytes: await lookUp(kept.find("copy")) };
+  const file = await lookUp(kept.find("copy"));
   const { format, licence } = feed;
   return { source: "fetched", format, licence, ...measure([file]), fetchedAt: now };
 }
@@ -225,7 +216,7 @@ interface Request {
   /** The URL without secrets. It is shown to people, and stored as the copy's origin. */
   readonly url: string;
   /** The request, including any secrets. */
-  readonly secretRequest?: { readonly url: string; readonly checksumUrl?: string };
+  readonly secretRequest?: { readonly url: string };
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly source: "mirror" | "fetched";
   readonly options: SourceOptions;
@@ -238,14 +229,11 @@ interface Request {
  */
 async function fetchFrom(request: Request): Promise<Candidate> {
   const { feed, url, secretRequest = { url }, headers, source, options, kept } = request;
-  const into = downloadPath(kept);
-  makeFolder(dirname(into));
   const known = kept.findFrom(url);
   try {
     const downloaded = await download({
       ...secretRequest,
       headers,
-      into,
       maxBytes: feed.maxBytes,
       userAgent: options.userAgent ?? USER_AGENT,
       times: options.times ?? FETCH_TIMES,
@@ -256,13 +244,13 @@ async function fetchFrom(request: Request): Promise<Candidate> {
     });
     // Without a known copy, the request is unconditional, so the response cannot be "not modified".
     if (downloaded === undefined) return { ...known!, source, fetchedAt: options.now };
-    const { movedTo, ...validators } = downloaded;
+    const { bytes, movedTo, ...validators } = downloaded;
     const publishedAt = findDate(validators.lastModified);
     return {
       source,
       format: feed.format,
       licence: feed.licence,
-      ...measure([loadStable(into)]),
+      ...measure([mapped(bytes, kept.folder)]),
       fetchedAt: options.now,
       ...(publishedAt && { publishedAt }),
       origin: { url, ...validators },
@@ -280,14 +268,7 @@ async function fetchFrom(request: Request): Promise<Candidate> {
       ...(error instanceof UnreachedError && { unreached: error.why }),
       ...(error instanceof LateError && { late: true }),
     };
-  } finally {
-    rmSync(into, { force: true }); // the mapping remains valid after the name is removed
   }
-}
-
-/** Returns the path to which a download is written. */
-function downloadPath({ folder }: KeptCopies): string {
-  return join(folder, DOWNLOAD);
 }
 
 /** Returns what to check if a publisher refuses the credentials. */

@@ -80,7 +80,7 @@ function extensionOf(feed: Feed, format: Format): string {
 }
 
 function writeCopy(path: string, copy: FeedCopy, now: Date): void {
-  replaceFile(path, [copy.files[0]!.bytes], { mode: PUBLIC_FILE, modified: usableSince(copy) ?? now });
+  replaceFile(path, [copy.files[0]!], { mode: PUBLIC_FILE, modified: usableSince(copy) ?? now });
 }
 
 /** Copies a licence's text, which must go wherever the feed's file goes. */

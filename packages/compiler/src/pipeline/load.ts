@@ -233,7 +233,7 @@ export async function loadFeeds(
     emit({ type: "progress", step: "reading feeds", done: loaded.size, total: chosen.length });
   const lookUp = (known: FeedCopy | undefined) => {
     const claims = [...loaded.values()].flatMap((one) => one.content().domains ?? []);
-    const before = known && parseDomains(known.format, known.files[0]!.bytes).domains;
+    const before = known && parseDomains(known.format, known.files[0]!).domains;
     return lookUpMailHosts(domainsToLookUp(claims), before ?? new Map(), {
       dns: makeResolver(dnsServersOf(request.dnsServers ?? [])),
       now: now(),

@@ -254,7 +254,7 @@ function requireLikeLast(
   if (last.sha256 === copy.sha256) return;
   requireNewer(copy.publishedAt, last.publishedAt, now);
   if (last.format !== copy.format) return;
-  requireWholeLines(copy.format, copy.files[0]!.bytes, last.files[0]!.bytes); // a fetched copy is a single file
+  requireWholeLines(copy.format, copy.files[0]!, last.files[0]!); // a fetched copy is a single file
   if (isNetworkFormat(copy.format) || isDomainFormat(copy.format) || feed.label !== undefined) {
     const lastList = findList(feed, last);
     if (lastList === undefined) return;

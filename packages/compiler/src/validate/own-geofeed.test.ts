@@ -13,7 +13,7 @@ const PUBLISHER = FEEDS.find(({ id }) => id === "aws-geofeed")!;
 
 function read(feed: Feed, ...lines: readonly string[]) {
   const bytes = new TextEncoder().encode(`${lines.join("\n")}\n`);
-  const files = [{ path: "geo.csv", bytes }];
+  const files = [bytes];
   const about = { sha256: "", bytes: bytes.length, licence: "" };
   return readContent(feed, { source: "mirror", format: "geofeed-csv", files, ...about });
 }

@@ -121,7 +121,7 @@ export function readContent(feed: Feed, copy: FeedCopy): Read {
 }
 
 function readDatabase(feed: Feed, copy: FeedCopy): Read {
-  const files = copy.files.map((file) => file.bytes);
+  const { files } = copy;
   if (feed.sets === "network") {
     const asns = copy.format === "asn-csv" ? readAsnCsv(files) : readAsnMmdb(files);
     return {
@@ -227,5 +227,5 @@ function onlyFile(copy: FeedCopy): Uint8Array {
   const [file, ...others] = copy.files;
   if (file === undefined || others.length > 0)
     throw new FeedError(`has ${copy.files.length} files, want one`);
-  return file.bytes;
+  return file;
 }

@@ -20,7 +20,7 @@ export const CHANNEL_FAULTS = {
     fix: "wait: downloads continue where they stopped; if the fault lasts, check the network",
   },
   slow: {
-    happened: "an object took longer than 10 minutes, or less than 30 KB of it arrived in a minute",
+    happened: "an object took longer than 10 minutes",
     fix: "check the store and the proxies in front of it; downloads continue where they stopped",
   },
   denied: {

@@ -8,7 +8,6 @@ import { z } from "zod";
 import { replaceJson } from "../atomic-file.ts";
 import { sha256Hex } from "../fingerprints.ts";
 import { DATA_FOLDER } from "../layout.ts";
-import type { TransferTimes } from "../transfer-limit.ts";
 import { ChannelError } from "./channel-error.ts";
 import { type ObjectReader, type ObjectStore, readText } from "./object-store.ts";
 import { CHANNEL_PATHS, type RulesetRef } from "./statement.ts";
@@ -40,12 +39,12 @@ export async function fetchRuleset(
   dataDir: string,
   { number, sha256 }: RulesetRef,
   signal: AbortSignal,
-  times?: TransferTimes,
+  totalMs?: number,
 ): Promise<ChannelRuleset | undefined> {
   const here = findChannelRuleset(dataDir);
   if (here?.number === number && sha256Hex(here.text) === sha256) return undefined;
   const path = CHANNEL_PATHS.ruleset(sha256);
-  const text = await readText(store, path, TEXT_LIMIT, signal, times);
+  const text = await readText(store, path, TEXT_LIMIT, signal, totalMs);
   if (text === undefined) throw new ChannelError("missing-object", `${path} is not in ${store.location}`);
   if (sha256Hex(text) !== sha256) throw new ChannelError("wrong-object", `${path} is not the signed ruleset`);
   return { number, text };

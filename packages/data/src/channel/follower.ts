@@ -23,7 +23,6 @@ import {
   pinnedName,
   ReleaseError,
 } from "../releases.ts";
-import type { TransferTimes } from "../transfer-limit.ts";
 import { ChannelError } from "./channel-error.ts";
 import { fetchRuleset, storeRuleset } from "./channel-ruleset.ts";
 import { unseal } from "./envelope.ts";
@@ -55,8 +54,8 @@ export interface FollowerOptions {
   readonly now: () => number;
   /** Does the follower also download the ruleset? Servers get their ruleset from the database. */
   readonly takesRuleset?: boolean;
-  /** The time limits for downloading one object. */
-  readonly times?: TransferTimes;
+  /** Maximum milliseconds for downloading one object. */
+  readonly totalMs?: number;
   /** Called with the number of bytes of a segment that have arrived. */
   readonly onProgress?: (path: string, done: number, total: number) => void;
 }
@@ -99,9 +98,9 @@ export class ChannelFollower {
   }
 
   private async look(signal: AbortSignal): Promise<Followed> {
-    const { store, channel, times } = this.options;
+    const { store, channel, totalMs } = this.options;
     const path = CHANNEL_PATHS.statement(channel);
-    const envelope = await readText(store, path, STATEMENT_LIMIT, signal, times);
+    const envelope = await readText(store, path, STATEMENT_LIMIT, signal, totalMs);
     if (envelope === undefined) {
       throw new ChannelError("absent", `there is no channel ${channel} in ${store.location}`);
     }
@@ -122,7 +121,7 @@ export class ChannelFollower {
       const bytes = await this.fetch(statement, signal);
       const ruleset =
         takesRuleset && statement.ruleset !== undefined
-          ? await fetchRuleset(store, dataDir, statement.ruleset, signal, times)
+          ? await fetchRuleset(store, dataDir, statement.ruleset, signal, totalMs)
           : undefined;
       this.requireFresh(statement); // verifying may last long, too
       const trusted: TrustState = { channel, version: statement.version, sha256, release: name };
@@ -228,12 +227,12 @@ export class ChannelFollower {
     { name, sha256 }: ReleaseRef,
     signal: AbortSignal,
   ): Promise<{ manifest: Release; text: string }> {
-    const { store, dataDir, times } = this.options;
+    const { store, dataDir, totalMs } = this.options;
     const path = DATA_FOLDER.releaseFile(name);
     const here = join(dataDir, path);
     let text = existsSync(here) ? readFileSync(here, "utf8") : undefined;
     if (text === undefined || sha256Hex(text) !== sha256) {
-      text = await readText(store, path, MANIFEST_LIMIT, signal, times);
+      text = await readText(store, path, MANIFEST_LIMIT, signal, totalMs);
       if (text === undefined) throw new ChannelError("missing-object", `${path} is not in ${store.location}`);
       if (sha256Hex(text) !== sha256) {
         throw new ChannelError("wrong-object", `${path} is not the signed manifest`);
@@ -257,7 +256,7 @@ export class ChannelFollower {
     segment: SegmentReport,
     signal: AbortSignal,
   ): Promise<number> {
-    const { store, dataDir, onProgress, times } = this.options;
+    const { store, dataDir, onProgress, totalMs } = this.options;
     const path = DATA_FOLDER.segmentFile(segment.sha256);
     const part = await PartFile.open(join(dataDir, `${path}.part`));
     let taken = 0;
@@ -266,7 +265,7 @@ export class ChannelFollower {
         part.commit(join(dataDir, path));
         return 0;
       }
-      const body = await readInTime(store, path, part.bytes, signal, times);
+      const body = await readInTime(store, path, part.bytes, signal, totalMs);
       if (body === undefined) {
         throw new ChannelError("missing-object", `${path} is not in ${store.location}`);
       }

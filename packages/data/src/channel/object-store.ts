@@ -1,6 +1,5 @@
 // object-store.ts: defines a channel's store: a folder, a base URL, or a bucket in an S3-compatible store.
 
-import { TRANSFER_MS, TransferLimit, type TransferTimes } from "../transfer-limit.ts";
 import { ChannelError } from "./channel-error.ts";
 
 export interface ObjectBody {
@@ -61,41 +60,35 @@ export interface OwnFile {
   readonly sha256: string;
 }
 
-/**
- * Time limits for one object. If a segment takes longer, the next attempt resumes where this one ended. A transfer that
- * delivers nothing for 30 s ends even before its window is over.
- */
-const TIMES: TransferTimes = { totalMs: TRANSFER_MS, windowMs: 60_000 };
+/** Time limit for one object. If a segment takes longer, the next attempt resumes where this one ended. */
+const TOTAL_MS = 600_000;
 
 /**
- * Reads an object like the store's own `read`, but with limits for the total time and the minimum speed. A trickle of
- * bytes never reaches the store's own limit. Callers must iterate over the chunks or abort the signal.
+ * Reads an object like the store's own `read`, but with a limit for the total time, because a trickle of bytes never
+ * reaches the store's own limit. Callers must iterate over the chunks or abort the signal.
  */
 export async function readInTime(
   store: ObjectReader,
   path: string,
   offset: number,
   signal: AbortSignal,
-  times: TransferTimes = TIMES,
+  totalMs = TOTAL_MS,
 ): Promise<ObjectBody | undefined> {
   const own = new AbortController();
   const stop = () => own.abort(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
-  const limit = new TransferLimit(times, (problem) =>
-    own.abort(new ChannelError("slow", `${store.location}: ${path} ${problem}`)),
-  );
+  const slow = () =>
+    own.abort(new ChannelError("slow", `${store.location}: ${path} took longer than ${totalMs} ms`));
+  const timer = setTimeout(slow, totalMs);
   const end = () => {
-    limit.end();
+    clearTimeout(timer);
     signal.removeEventListener("abort", stop);
   };
   const explain = (error: unknown) => (own.signal.reason instanceof ChannelError ? own.signal.reason : error);
   async function* chunksOf(body: ObjectBody) {
     try {
-      for await (const chunk of body.chunks) {
-        limit.count(chunk.length);
-        yield chunk;
-      }
+      yield* body.chunks;
     } catch (error) {
       throw explain(error);
     } finally {
@@ -105,7 +98,6 @@ export async function readInTime(
   try {
     const body = await store.read(path, offset, own.signal);
     if (body === undefined) end();
-    else limit.startBody();
     return body && { ...body, chunks: chunksOf(body) };
   } catch (error) {
     end();
@@ -123,9 +115,9 @@ export async function readText(
   path: string,
   limit: number,
   signal: AbortSignal,
-  times?: TransferTimes,
+  totalMs?: number,
 ): Promise<string | undefined> {
-  return (await findText(store, path, limit, signal, times))?.text;
+  return (await findText(store, path, limit, signal, totalMs))?.text;
 }
 
 /** Reads a whole object as {@link readText} does, with the tag that {@link ObjectStore.replace} compares. */
@@ -134,9 +126,9 @@ export async function findText(
   path: string,
   limit: number,
   signal: AbortSignal,
-  times?: TransferTimes,
+  totalMs?: number,
 ): Promise<FoundText | undefined> {
-  const body = await readInTime(store, path, 0, signal, times);
+  const body = await readInTime(store, path, 0, signal, totalMs);
   if (body === undefined) return undefined;
   const chunks: Uint8Array[] = [];
   let bytes = 0;
