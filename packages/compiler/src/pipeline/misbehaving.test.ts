@@ -758,24 +758,6 @@ describe("between builds", () => {
     expect(shown().error).toMatch(/answered 500/);
   });
 
-  test("a kept copy that was damaged on disk is fetched again early", async () => {
-    script.answer = good(TOR_LIST, 1);
-    const { name } = await run(TOR, DAY_1);
-    const folder = join(dataDir, "feeds", TOR.id);
-    const body = join(folder, readdirSync(folder).find((file) => file.startsWith("body-"))!);
-    writeFileSync(body, "45.66.100.1\n");
-    const requestsBefore = script.count;
-    expect(await run(TOR, DAY_1 + 1, { onlyDue: true })).toMatchObject({ published: false, name });
-    expect(script.count).toBe(requestsBefore + 1);
-    expect(readFileSync(body, "utf8")).toBe(addressDay(1));
-    // Now no source has the copy: one request follows, then the usual waits after a failure.
-    rmSync(body);
-    script.answer = (_, response) => void response.writeHead(500).end();
-    for (const ms of [2, 3]) await run(TOR, DAY_1 + ms, { onlyDue: true });
-    expect(script.count).toBe(requestsBefore + 2);
-    expect(shown().error).toMatch(/answered 500.*is missing, but state\.json lists it/);
-  });
-
   test("the same list with a new date is a newer one, and with a date in the future it is held", async () => {
     script.answer = good(TOR_LIST, 1);
     const { name } = await run(TOR, DAY_1);

@@ -7,7 +7,7 @@ import { type Candidate, type FeedCopy, isCopy, type NoCopy } from "../fetch/cop
 import { type FeedState, writeFeedState } from "../fetch/feed-state.ts";
 import type { KeptCopies } from "../fetch/kept-copies.ts";
 import { mirrorName } from "../fetch/mirror-url.ts";
-import { attemptsAt, type FeedAttempt, planRequest } from "../fetch/next-state.ts";
+import { type FeedAttempt, planRequest } from "../fetch/next-state.ts";
 import type { Hold } from "../fetch/schedule.ts";
 import { candidates, isRemote, lackingCredentials, type SourceOptions } from "../fetch/source.ts";
 import { MmdbError } from "../mmdb/mmdb.ts";
@@ -54,19 +54,16 @@ export interface Used {
 export interface Tried {
   readonly refusals: readonly Refusal[];
   readonly used?: Used;
-  /** A good copy that is not used, because the seed is newer. */
-  readonly older?: Used;
 }
 
-/** Tries the candidates. If the last good copy was lost, the source is requested early. */
+/** Tries the candidates. */
 export async function tryCopies(
   request: Omit<Load, "source" | "hold">,
 ): Promise<{ load: Load; tried: Tried }> {
   const load = prepare(request);
-  const tried = await tryEach(load);
-  if (!hasLostCopy(load, tried)) return { load, tried };
-  const again = prepare({ ...load, options: { ...load.options, onlyDue: false, since: undefined } });
-  return { load: again, tried: await tryEach(again) };
+  const { feed, options, kept, hold } = load;
+  const copies = candidates(feed, { ...options, isDue: hold === undefined }, kept);
+  return { load, tried: await tryCandidates(load, copies) };
 }
 
 const GEO_SETS: readonly string[] = [...FEED_SETS.geo.deciding, ...FEED_SETS.geo.other];
@@ -85,11 +82,6 @@ function prepare(load: Omit<Load, "source" | "hold">): Load {
   return { ...load, source, state: spent, hold };
 }
 
-function tryEach(load: Load): Promise<Tried> {
-  const { feed, options, kept, hold } = load;
-  return tryCandidates(load, candidates(feed, { ...options, isDue: hold === undefined }, kept));
-}
-
 /** Tries these copies in order. */
 export async function tryCandidates(load: Load, copies: AsyncIterable<Candidate>): Promise<Tried> {
   const { feed, options, trusted, state, kept } = load;
@@ -104,7 +96,7 @@ export async function tryCandidates(load: Load, copies: AsyncIterable<Candidate>
     try {
       read = readCopy(feed, copy, trusted);
       const used = { read, ...requireGood(feed, copy, read, { ...options, state, kept }) };
-      if (!isOlderThanSeed(feed, used.copy, options.now)) return { refusals, used, ...(older && { older }) };
+      if (!isOlderThanSeed(feed, used.copy, options.now)) return { refusals, used };
       older ??= used;
     } catch (error) {
       if (!(error instanceof FeedError) && !(error instanceof MmdbError)) throw error;
@@ -129,13 +121,4 @@ function isOlderThanSeed({ seed }: Feed, copy: FeedCopy, now: Date): boolean {
   if (seed === undefined || accepted || !HAS_SEEDS || createdAt === undefined) return false;
   const seedAt = new Date(seed.published);
   return (source === "mirror" || source === "last-good") && createdAt < seedAt && seedAt <= now;
-}
-
-/**
- * Returns whether the last good copy is missing or damaged, and the feed's source was skipped because it is not due.
- */
-function hasLostCopy({ hold, state, source }: Load, { used, older = used }: Tried): boolean {
-  if (hold?.why !== "not due" || state.copy === undefined) return false;
-  if ((attemptsAt(state, source.mirror)?.failures ?? 0) > 0) return false;
-  return older?.copy.keptFrom === undefined;
 }
