@@ -16,7 +16,7 @@ import { cover, networksOf } from "@inkling/engine";
 import { FEEDS, PLACE_PREFERENCE } from "../packages/compiler/src/catalog/feeds.ts";
 import { KINDS_BY_SIZE, rowIn } from "../packages/compiler/src/geo/layers.ts";
 import { OperatorPlaces } from "../packages/compiler/src/geo/operator-places.ts";
-import { GeoSource, type PlaceSource } from "../packages/compiler/src/geo/place-source.ts";
+import { type GeoSource, openPlaces, type PlaceSource } from "../packages/compiler/src/geo/place-source.ts";
 import { kindsOfNetworks } from "../packages/compiler/src/network/kinds.ts";
 import { readAsnCsv } from "../packages/compiler/src/parse/asn.ts";
 import { csvLine } from "../packages/compiler/src/parse/csv.ts";
@@ -119,9 +119,7 @@ writeFileSync(OUT, `${head()}${keys.flatMap((key) => tableLine(key, measured)).j
 summary();
 
 function openPackage(folder: string, name: string): GeoSource {
-  return GeoSource.open(
-    ["ipv4", "ipv6"].map((family) => readFileSync(join(folder, `${name}-${family}.mmdb`))),
-  );
+  return openPlaces(["ipv4", "ipv6"].map((family) => readFileSync(join(folder, `${name}-${family}.mmdb`))));
 }
 
 function geofeedsIn(folder: string) {

@@ -10,7 +10,7 @@ export { FEEDS } from "../../packages/compiler/src/catalog/feeds.ts";
 export { plausible } from "../../packages/compiler/src/geo/harvested.ts";
 export { type OperatorFeed, OperatorPlaces } from "../../packages/compiler/src/geo/operator-places.ts";
 export type { PlaceSource } from "../../packages/compiler/src/geo/place-source.ts";
-export { CountrySource, GeoSource } from "../../packages/compiler/src/geo/place-source.ts";
+export { type GeoSource, openCountries, openPlaces } from "../../packages/compiler/src/geo/place-source.ts";
 export { readPlace } from "../../packages/compiler/src/geo/read-place.ts";
 export { Mmdb } from "../../packages/compiler/src/mmdb/mmdb.ts";
 export { MmdbRecords } from "../../packages/compiler/src/mmdb/records.ts";

@@ -7,11 +7,12 @@ import { closeSync, openSync, statSync, writeFileSync } from "node:fs";
 import { cover, type RangeColumns } from "@inkling/engine";
 import { randomWords } from "../../test/harness/random.ts";
 import {
-  CountrySource,
   completePlace,
   encodePlace,
-  GeoSource,
+  type GeoSource,
   geoTable,
+  openCountries,
+  openPlaces,
   type Place,
   type PlaceSource,
   segmentChunks,
@@ -32,8 +33,8 @@ export interface MadeGeo {
 function make(path: string, factor: number): MadeGeo {
   const open = ({ v4, v6 }: { v4: string; v6: string }) =>
     [v4, v6].map((file) => Bun.mmap(file, { shared: false }));
-  const source = grow(GeoSource.open(open(databaseFiles())), factor);
-  const registered = CountrySource.open(open(registryFiles()));
+  const source = grow(openPlaces(open(databaseFiles())), factor);
+  const registered = openCountries(open(registryFiles()));
   Bun.gc(true);
   const from = performance.now();
   const { sections, ranges, answers } = geoTable(source, registered, {

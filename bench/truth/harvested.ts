@@ -7,7 +7,7 @@
 
 import { readFileSync } from "node:fs";
 import { formatPrefix } from "@inkling/engine";
-import { CountrySource, GeoSource, parseGeofeed, plausible } from "../lib/compiler.ts";
+import { openCountries, openPlaces, parseGeofeed, plausible } from "../lib/compiler.ts";
 import { databaseFiles, registeredFiles } from "../lib/data.ts";
 import { announced } from "./kinds.ts";
 import { fileOf, on, PUBLISHERS, type Publisher } from "./places.ts";
@@ -52,8 +52,8 @@ export async function measureHarvested(): Promise<TruthRow[]> {
   const text = [HEAD, ...[...lines.values()].flat()].join("\n");
   const open = ({ v4, v6 }: { v4: string; v6: string }) => [v4, v6].map((path) => readFileSync(path));
   const { refused } = plausible(parseGeofeed(new TextEncoder().encode(text)).stated, {
-    registered: CountrySource.open(open(registeredFiles())),
-    places: GeoSource.open(open(databaseFiles())),
+    registered: openCountries(open(registeredFiles())),
+    places: openPlaces(open(databaseFiles())),
     asns: announced(),
   });
   return groups.map(({ what, of, areLiars }): TruthRow => {

@@ -12,11 +12,11 @@ import { IpAddress, networkAround, type Prefix, parseIp } from "@inkling/engine"
 import { z } from "zod";
 import {
   distanceKm,
-  GeoSource,
   isSpecialUse,
   knownCoordinates,
   type OperatorFeed,
   OperatorPlaces,
+  openPlaces,
   parseGeofeed,
   type StatedPlaces,
 } from "../lib/compiler.ts";
@@ -168,7 +168,7 @@ async function readSamples(): Promise<{ samples: Sample[]; missing: string[] }> 
     }
   }
   const { v4, v6 } = databaseFiles();
-  const dbip = GeoSource.open([v4, v6].map((path) => readFileSync(path)));
+  const dbip = openPlaces([v4, v6].map((path) => readFileSync(path)));
   const feeds = read.map(({ name, networks, stated }): OperatorFeed => ({ id: name, networks, stated }));
   const operators = new OperatorPlaces(dbip, feeds);
   operators.prepare(undefined);

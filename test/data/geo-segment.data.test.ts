@@ -15,7 +15,7 @@ import {
   prefixContains,
   specialUse,
 } from "@inkling/engine";
-import { GeoSource } from "../../packages/compiler/src/geo/place-source.ts";
+import { openPlaces } from "../../packages/compiler/src/geo/place-source.ts";
 import { readPlace } from "../../packages/compiler/src/geo/read-place.ts";
 import { encodePlace } from "../../packages/compiler/src/place/encode-place.ts";
 import { geoTable } from "../../packages/compiler/src/segments/geo-table.ts";
@@ -69,7 +69,7 @@ for (const name of ["GeoLite2-City-Test", "GeoIP2-City-Test"]) {
           answer: encodePlace(readPlace(record)),
         }),
       );
-    const table = geoTable(GeoSource.open([readFileSync(database)]), undefined, {
+    const table = geoTable(openPlaces([readFileSync(database)]), undefined, {
       feeds: { places: [name] },
       complete: (place) => place,
       encode: encodePlace,

@@ -1,6 +1,6 @@
 // Fuzzes MMDB files. The result is an MmdbError or an answer.
 
-import { CountrySource, GeoSource } from "../../../packages/compiler/src/geo/place-source.ts";
+import { openCountries, openPlaces } from "../../../packages/compiler/src/geo/place-source.ts";
 import { Mmdb, MmdbError } from "../../../packages/compiler/src/mmdb/mmdb.ts";
 import {
   COUNTRY_V4,
@@ -33,8 +33,8 @@ function readAll(bytes: Uint8Array): void {
 export function check(input: Uint8Array): string {
   const refused = refusal(() => readAll(input));
   // Sources refuse by the same rules. Readable damage must not make them throw anything else.
-  refusal(() => GeoSource.open([input]));
-  refusal(() => CountrySource.open([input]));
+  refusal(() => openPlaces([input]));
+  refusal(() => openCountries([input]));
   return refused ?? "answered";
 }
 

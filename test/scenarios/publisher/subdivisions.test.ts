@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { iso31662 } from "iso-3166";
-import { GeoSource } from "../../../packages/compiler/src/geo/place-source.ts";
+import { openPlaces } from "../../../packages/compiler/src/geo/place-source.ts";
 import { findSubdivisionCode } from "../../../packages/compiler/src/place/subdivisions.ts";
 import { share } from "../../harness/share.ts";
 
@@ -29,7 +29,7 @@ async function readStates(): Promise<readonly State[]> {
   const files = ([4, 6] as const).map((family) =>
     Bun.file(join(folder, `dbip-city-ipv${family}.mmdb`)).bytes(),
   );
-  const source = GeoSource.open(await Promise.all(files));
+  const source = openPlaces(await Promise.all(files));
   const states = new Map<string, State>();
   const stateOf = Array.from({ length: source.places.length }, (_, id) => {
     const { countryCode = "", subdivisions } = source.places.at(id)!;

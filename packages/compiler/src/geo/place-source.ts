@@ -7,7 +7,7 @@
 import type { Prefix, RangeColumns } from "@inkling/engine";
 import { type IdVisitor, MmdbRecords } from "../mmdb/records.ts";
 import type { Place } from "../place/place.ts";
-import { type Ignored, readCountry, readPlace } from "./read-place.ts";
+import { readCountry, readPlace } from "./read-place.ts";
 
 /** Networks in address order. Each has an id that refers to what is known about it. */
 export interface NetworkWalk {
@@ -38,81 +38,45 @@ export interface RegisteredCountries extends NetworkWalk {
   readonly countries: readonly string[];
 }
 
-/** A database of places or of countries. */
-class PlaceDatabase implements NetworkWalk {
-  /**
-   * Counts of the fields that were ignored in the records read so far: all country records, or the places that were
-   * accessed.
-   */
-  readonly ignored: Ignored;
-  protected readonly records: MmdbRecords;
+/** Returns the networks of a database, and when the database was built. */
+const walkOf = (records: MmdbRecords) => ({
+  networks: records.networks,
+  publishedAt: records.publishedAt,
+  walk: (family: 4 | 6, visit: IdVisitor) => records.walk(family, visit),
+});
 
-  protected constructor(records: MmdbRecords, ignored: Ignored) {
-    this.records = records;
-    this.ignored = ignored;
-  }
+/** An open geolocation database. */
+export type GeoSource = ReturnType<typeof openPlaces>;
 
-  get networks(): MmdbRecords["networks"] {
-    return this.records.networks;
-  }
-
-  get publishedAt(): Date | undefined {
-    return this.records.publishedAt;
-  }
-
-  walk(family: 4 | 6, visit: IdVisitor): void {
-    this.records.walk(family, visit);
-  }
+/**
+ * Opens a geolocation database, and decodes each record once, to find the records and check them.
+ * @param files one file, or an IPv4 file and an IPv6 file
+ * @throws MmdbError like {@link MmdbRecords.open}
+ */
+export function openPlaces(files: readonly Uint8Array[]) {
+  const found: number[] = [];
+  const records = MmdbRecords.open(files, (_record, at) => found.push(at) - 1);
+  const offsets = Uint32Array.from(found);
+  const at = (id: number): Place | undefined =>
+    id < offsets.length ? readPlace(records.decode(offsets[id]!)) : undefined;
+  const places: PlaceList = { length: offsets.length, at };
+  return { places, ...walkOf(records) };
 }
 
-/** A geolocation database. */
-export class GeoSource extends PlaceDatabase implements PlaceSource {
-  readonly places: PlaceList;
-
-  private constructor(records: MmdbRecords, offsets: Uint32Array, ignored: Ignored) {
-    super(records, ignored);
-    const at = (id: number): Place | undefined => {
-      const offset = offsets[id];
-      return offset === undefined ? undefined : readPlace(records.decode(offset), ignored);
-    };
-    this.places = { length: offsets.length, at };
-  }
-
-  /**
-   * Opens the database and decodes each record once, to find the records and check them.
-   * @param files one file, or an IPv4 file and an IPv6 file
-   * @throws MmdbError like {@link MmdbRecords.open}
-   */
-  static open(files: readonly Uint8Array[]): GeoSource {
-    const offsets: number[] = [];
-    const records = MmdbRecords.open(files, (_record, at) => offsets.push(at) - 1);
-    return new GeoSource(records, Uint32Array.from(offsets), new Map());
-  }
-}
-
-/** A database that contains only countries. Networks without a valid country code are omitted. */
-export class CountrySource extends PlaceDatabase implements RegisteredCountries {
-  /** The distinct country codes, by id. */
-  readonly countries: readonly string[];
-
-  private constructor(records: MmdbRecords, countries: readonly string[], ignored: Ignored) {
-    super(records, ignored);
-    this.countries = countries;
-  }
-
-  /** @throws MmdbError like {@link MmdbRecords.open} */
-  static open(files: readonly Uint8Array[]): CountrySource {
-    const ids = new Map<string, number>();
-    const ignored: Ignored = new Map();
-    const records = MmdbRecords.open(files, (record) => {
-      const country = readCountry(record, ignored);
-      if (country === undefined) return -1;
-      const id = ids.get(country) ?? ids.size;
-      ids.set(country, id);
-      return id;
-    });
-    return new CountrySource(records, [...ids.keys()], ignored);
-  }
+/**
+ * Opens a database that contains only countries. Networks without a valid country code are omitted.
+ * @throws MmdbError like {@link MmdbRecords.open}
+ */
+export function openCountries(files: readonly Uint8Array[]) {
+  const ids = new Map<string, number>();
+  const records = MmdbRecords.open(files, (record) => {
+    const country = readCountry(record);
+    if (country === undefined) return -1;
+    const id = ids.get(country) ?? ids.size;
+    ids.set(country, id);
+    return id;
+  });
+  return { countries: [...ids.keys()], ...walkOf(records) };
 }
 
 /** Reads registered countries from a list of networks. If two networks overlap, the first in address order wins. */

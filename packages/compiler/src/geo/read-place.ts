@@ -11,9 +11,6 @@ import { CONTINENT_CODES } from "@inkling/contract";
 import type { Place, Subdivision } from "../place/place.ts";
 import { withoutDistrict } from "../place/place-names.ts";
 
-/** Maps each field to the number of times that it had the wrong type or was out of range. */
-export type Ignored = Map<string, number>;
-
 /** DB-IP's longest name has 80 characters, so longer text is a sign of damage. */
 const MAX_TEXT = 200;
 /** Maximum radius in kilometres. Half the circumference of the Earth is 20,037.5 km. */
@@ -26,20 +23,18 @@ const MAX_SUBDIVISIONS = 16;
 const CONTINENTS: ReadonlySet<string> = new Set(CONTINENT_CODES);
 
 /**
- * Reads one record. The record is flat if `country_code` or `city` is a string, and nested otherwise.
- * @param ignored counts the fields that are left out; a record that is not a map counts as "record"
+ * Reads one record. The record is flat if `country_code` or `city` is a string, and nested otherwise. A field that has
+ * the wrong type or is out of range is left out.
  */
-export function readPlace(record: unknown, ignored: Ignored = new Map()): Place {
-  const fields = Fields.read(record, "record", ignored);
+export function readPlace(record: unknown): Place {
+  const fields = new Fields(record);
   const { country_code, city } = fields.values;
-  return typeof country_code === "string" || typeof city === "string"
-    ? readFlat(fields)
-    : readNested(fields, ignored);
+  return typeof country_code === "string" || typeof city === "string" ? readFlat(fields) : readNested(fields);
 }
 
 /** Reads the `country_code` of a flat record: two upper-case letters, not ZZ. */
-export function readCountry(record: unknown, ignored: Ignored = new Map()): string | undefined {
-  return Fields.read(record, "record", ignored).country("country_code");
+export function readCountry(record: unknown): string | undefined {
+  return new Fields(record).country("country_code");
 }
 
 function readFlat(fields: Fields): Place {
@@ -54,7 +49,7 @@ function readFlat(fields: Fields): Place {
   };
 }
 
-function readNested(fields: Fields, ignored: Ignored): Place {
+function readNested(fields: Fields): Place {
   const continent = fields.map("continent");
   const country = readCountryMap(fields.map("country"));
   const registered = readCountryMap(fields.map("registered_country"));
@@ -71,7 +66,7 @@ function readNested(fields: Fields, ignored: Ignored): Place {
     postalCode: fields.map("postal").text("code"),
     registeredCountryCode: registered.code,
     registeredCountryName: registered.name,
-    subdivisions: readSubdivisions(fields, ignored),
+    subdivisions: readSubdivisions(fields),
   };
 }
 
@@ -83,14 +78,10 @@ function readCountryMap(country: Fields): { code?: string | undefined; name?: st
   return { code: country.country("iso_code"), name: country.english() };
 }
 
-function readSubdivisions(fields: Fields, ignored: Ignored): Subdivision[] {
-  const { subdivisions = [] } = fields.values;
-  if (!Array.isArray(subdivisions) || subdivisions.length > MAX_SUBDIVISIONS) {
-    fields.ignore("subdivisions");
-    return [];
-  }
+function readSubdivisions({ values: { subdivisions } }: Fields): Subdivision[] {
+  if (!Array.isArray(subdivisions) || subdivisions.length > MAX_SUBDIVISIONS) return [];
   return subdivisions.flatMap((item) => {
-    const map = Fields.read(item, "subdivisions[]", ignored);
+    const map = new Fields(item);
     const isoCode = map.text("iso_code", (code) => /^[A-Z0-9]{1,3}$/.test(code));
     return subdivision({ isoCode, name: map.english() });
   });
@@ -104,36 +95,24 @@ function subdivision(read: Subdivision): Subdivision[] {
 type Values = Readonly<Record<string, unknown>>;
 const EMPTY: Values = {};
 
-/** The fields of one map in a record. A field that cannot be used is counted and becomes undefined. */
+/** The fields of one map in a record. A field that cannot be used becomes undefined. */
 class Fields {
   readonly values: Values;
-  private readonly path: string;
-  private readonly ignored: Ignored;
 
-  private constructor(values: Values, path: string, ignored: Ignored) {
-    this.values = values;
-    this.path = path;
-    this.ignored = ignored;
-  }
-
-  /** @param path path of the map, for the counts in `ignored`; "record" for the whole record */
-  static read(value: unknown, path: string, ignored: Ignored): Fields {
-    if (isMap(value)) return new Fields(value, path === "record" ? "" : `${path}.`, ignored);
-    if (value !== undefined) count(ignored, path);
-    return new Fields(EMPTY, path, ignored);
+  /** @param value anything; has no fields if it is not a map */
+  constructor(value: unknown) {
+    this.values = isMap(value) ? value : EMPTY;
   }
 
   map(name: string): Fields {
-    return Fields.read(this.values[name], this.path + name, this.ignored);
+    return new Fields(this.values[name]);
   }
 
   /** Reads non-empty text. In flat records, empty text means "unknown". */
   text(name: string, isValid: (text: string) => boolean = () => true): string | undefined {
     const value = this.values[name];
-    if (value === undefined || value === "") return undefined;
     const isText = typeof value === "string" && value.length <= MAX_TEXT && value.trim() !== "";
-    if (isText && isValid(value)) return value;
-    return this.ignore(name);
+    return isText && isValid(value) ? value : undefined;
   }
 
   /** Reads the map's `names.en`. */
@@ -148,8 +127,7 @@ class Fields {
 
   number(name: string, isValid: (value: number) => boolean): number | undefined {
     const value = this.values[name];
-    if (value === undefined) return undefined;
-    return typeof value === "number" && isValid(value) ? value + 0 : this.ignore(name); // + 0 turns -0 into 0
+    return typeof value === "number" && isValid(value) ? value + 0 : undefined; // + 0 turns -0 into 0
   }
 
   /** Reads both coordinates or neither. */
@@ -159,18 +137,10 @@ class Fields {
     if (latitude === undefined || longitude === undefined || (latitude === 0 && longitude === 0)) return {};
     return { latitude, longitude };
   }
-
-  ignore(name: string): undefined {
-    count(this.ignored, this.path + name);
-  }
 }
 
 function isMap(value: unknown): value is Values {
   return (
     typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
   );
-}
-
-function count(ignored: Ignored, field: string): void {
-  ignored.set(field, (ignored.get(field) ?? 0) + 1);
 }

@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { formatPrefix, IpAddress, type Prefix, parseIp, prefixContains } from "@inkling/engine";
 import { VECTORS } from "../../../../test/harness/data-folders.ts";
-import { GeoSource } from "../geo/place-source.ts";
+import { openPlaces } from "../geo/place-source.ts";
 import { MmdbDecoder } from "./decode.ts";
 import { Mmdb, MmdbError } from "./mmdb.ts";
 
@@ -291,7 +291,7 @@ describe("broken files", () => {
       const got = refusedBy(readFileSync(path));
       expect(got[0]).toBe(stage);
       expect(got[1]).toContain(why);
-      if (stage !== "answers") expect(() => GeoSource.open([readFileSync(path)])).toThrow(MmdbError);
+      if (stage !== "answers") expect(() => openPlaces([readFileSync(path)])).toThrow(MmdbError);
     });
   }
 

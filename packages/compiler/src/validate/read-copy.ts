@@ -13,8 +13,8 @@ import type {
 import { type Feed, FeedError } from "../catalog/feed.ts";
 import type { FeedCopy } from "../fetch/copy.ts";
 import {
-  CountrySource,
-  GeoSource,
+  openCountries,
+  openPlaces,
   type PlaceSource,
   type RegisteredCountries,
   registeredFromList,
@@ -131,9 +131,9 @@ function readDatabase(feed: Feed, copy: FeedCopy): Read {
     };
   }
   if (feed.sets !== "geolocation" && feed.sets !== "registered_country") return readLabels(feed, files);
-  const source = feed.sets === "geolocation" ? GeoSource.open(files) : CountrySource.open(files);
+  const source = feed.sets === "geolocation" ? openPlaces(files) : openCountries(files);
   return {
-    content: source instanceof GeoSource ? { places: source } : { registered: source },
+    content: "places" in source ? { places: source } : { registered: source },
     entries: source.networks[4] + source.networks[6],
     publishedAt: source.publishedAt,
   };
