@@ -4,13 +4,12 @@
 
 import { sourcesOf } from "./domain-lineage.ts";
 import type { Feed } from "./feed.ts";
-import { AGE, DAY, fixed, MIB, OURS, WEEK } from "./feed-limits.ts";
+import { AGE, DAY, fixed, OURS, WEEK } from "./feed-limits.ts";
 
 const DISPOSABLE = {
   sets: "disposable",
   cadenceHours: DAY,
   age: AGE.domains,
-  maxBytes: 16 * MIB,
 } as const;
 
 /** Old collections: their entries, on whichever list they appear, count as copies of the collection. */
@@ -20,7 +19,6 @@ const COLLECTION = {
   cadenceHours: WEEK,
   age: AGE.allowList,
   change: 0.3,
-  maxBytes: 16 * MIB,
 } as const;
 
 /** Popular domains, from MISP's warning lists. They count against other lists, but never in favour of a domain. */
@@ -179,7 +177,6 @@ const ROWS: readonly Feed[] = [
     age: AGE.allowList,
     change: 0.3,
     entries: { least: 1_500, most: 50_000 },
-    maxBytes: 4 * MIB,
   },
   {
     id: "relay-mail",
@@ -193,7 +190,6 @@ const ROWS: readonly Feed[] = [
     age: AGE.allowList,
     change: 0.45,
     entries: { least: 10, most: 2_000 },
-    maxBytes: MIB,
   },
   {
     ...POPULAR,
@@ -203,7 +199,6 @@ const ROWS: readonly Feed[] = [
       "https://raw.githubusercontent.com/MISP/misp-warninglists/main/lists/cloudflare-top100k/list.json",
     ),
     entries: { least: 50_000, most: 200_000 },
-    maxBytes: 16 * MIB,
   },
   {
     ...POPULAR,
@@ -213,7 +208,6 @@ const ROWS: readonly Feed[] = [
     // Tranco combines several rankings, including Cloudflare's.
     lineage: ["cloudflare-top-100k"],
     entries: { least: 5_000, most: 20_000 },
-    maxBytes: 4 * MIB,
   },
   {
     ...POPULAR,
@@ -225,7 +219,6 @@ const ROWS: readonly Feed[] = [
     licence: "BSD-3-Clause",
     attribution: "name-suggestion-index, Copyright 2026, name-suggestion-index contributors",
     entries: { least: 9_000, most: 300_000 },
-    maxBytes: 64 * MIB,
   },
   {
     ...OUR_DOMAINS,

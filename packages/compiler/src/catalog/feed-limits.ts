@@ -58,5 +58,4 @@ export const OURS = {
   cadenceHours: 26 * WEEK,
   age: AGE.builtIn,
   change: ANY_CHANGE,
-  maxBytes: MIB,
 } as const;

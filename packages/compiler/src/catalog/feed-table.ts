@@ -15,7 +15,7 @@ import {
 } from "@inkling/contract";
 import { nearest } from "@inkling/engine";
 import type { AgeLimits, Feed, Format, Sets } from "./feed.ts";
-import { AGE, DAY, HOUR, MIB } from "./feed-limits.ts";
+import { AGE, DAY, HOUR } from "./feed-limits.ts";
 import { FEEDS } from "./feeds.ts";
 import { MAX_OWN_FEEDS } from "./own-feed.ts";
 
@@ -128,8 +128,7 @@ const CLAIMS: Readonly<Record<FeedClaim, Claim>> = {
 const CHANGE = { change: 0.5, freeChange: 100 } as const;
 /** Wider networks are refused, regardless of what a list claims. Flags have narrower limits (policy/labels.ts). */
 const WIDEST = { v4: 8, v6: 16 } as const;
-const TEXT = { entries: { least: 1, most: 1_000_000 }, maxBytes: 64 * MIB } as const;
-const DATABASE = { entries: { least: 1, most: 80_000_000 }, maxBytes: 1024 * MIB } as const;
+const MAX_ENTRIES = { list: 1_000_000, database: 80_000_000 } as const;
 const DEFAULT_LICENCE = "not stated: added by the operator";
 
 /** @param lineage the feeds from which this feed copies entries, directly or through other feeds */
@@ -165,7 +164,7 @@ function feedOf(own: OwnFeed, lineage: readonly string[]): Feed {
     ...CHANGE,
     ...(of !== "domain" && !isPlaces && { widest: WIDEST }),
     lineage,
-    ...(isDatabase ? DATABASE : TEXT),
+    entries: { least: 1, most: MAX_ENTRIES[isDatabase ? "database" : "list"] },
     // A supplement adds to the decisions of other feeds. A location database works without other feeds.
     ...(!isPlaces && { supplement: true }),
     ...(path !== undefined && { paths: [path] }),

@@ -183,8 +183,8 @@ export interface Feed {
   readonly request?: (url: string, credentials: Credentials) => PublisherRequest;
   /** Minimum and maximum number of entries in a copy. */
   readonly entries: { readonly least: number; readonly most: number };
-  /** Maximum size of the unpacked body, in bytes. */
-  readonly maxBytes: number;
+  /** Maximum size of the unpacked body, in bytes, if it is not the usual one ({@link maxBytesOf}). */
+  readonly maxBytes?: number;
   readonly seed?: Seed;
   /** The feed only adds to other feeds of its kind. If only supplements are loaded, there is no data to answer from. */
   readonly supplement?: true;
@@ -207,6 +207,10 @@ export interface Feed {
   /** Format of the `own` file, if it differs from the publisher's. */
   readonly ownFormat?: Format;
 }
+
+/** Returns the maximum size of the unpacked body, in bytes. */
+export const maxBytesOf = ({ format, maxBytes }: Feed): number =>
+  maxBytes ?? (format === "mmdb" ? 2 ** 30 : 2 ** 27);
 
 /** Formats that a copy of the feed may have. */
 export const formatsOf = ({

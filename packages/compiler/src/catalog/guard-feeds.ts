@@ -6,7 +6,7 @@
 // Each row of data/guards has the page that it was taken from in August 2026 (Akamai: in November 2026).
 
 import type { Feed } from "./feed.ts";
-import { ADDRESSES, AGE, DAY, fixed, MIB, OURS, WEEK } from "./feed-limits.ts";
+import { ADDRESSES, AGE, DAY, fixed, OURS, WEEK } from "./feed-limits.ts";
 
 const own = (name: string) => `data/guards/${name}.csv`;
 
@@ -19,7 +19,6 @@ const PUBLISHED = {
   age: AGE.allowList,
   change: 0.5,
   ownFormat: "exit-networks",
-  maxBytes: MIB,
 } as const;
 
 const OUR_GUARDS = {
@@ -183,7 +182,6 @@ const BOTS = {
   age: AGE.allowList,
   change: 0.5,
   widest: { v4: 13, v6: 28 }, // Meta has a /14, and Yandex has a /29
-  maxBytes: 4 * MIB,
 } as const;
 const botsUrl = (name: string) =>
   fixed(`https://raw.githubusercontent.com/ipverse/bot-ip-blocks/master/${name}.json`);
@@ -228,7 +226,6 @@ export const GUARD_FEEDS: readonly Feed[] = [
       "https://raw.githubusercontent.com/MISP/misp-warninglists/main/lists/public-dns-v4/list.json",
     ),
     entries: { least: 20_000, most: 300_000 },
-    maxBytes: 16 * MIB,
   },
   {
     ...WARNING_LIST,
@@ -238,7 +235,6 @@ export const GUARD_FEEDS: readonly Feed[] = [
       "https://raw.githubusercontent.com/MISP/misp-warninglists/main/lists/public-dns-v6/list.json",
     ),
     entries: { least: 80, most: 10_000 },
-    maxBytes: 4 * MIB,
   },
   {
     ...CLOUDFLARE,
@@ -284,7 +280,6 @@ export const GUARD_FEEDS: readonly Feed[] = [
     urls: fixed("https://raw.githubusercontent.com/MISP/misp-warninglists/main/lists/akamai/list.json"),
     widest: { v4: 10, v6: 24 },
     entries: { least: 15, most: 5_000 },
-    maxBytes: 4 * MIB,
     ownFormat: "exit-networks",
     own: own("akamai"),
   },
@@ -343,7 +338,6 @@ export const GUARD_FEEDS: readonly Feed[] = [
     homepage: "https://docs.github.com/en/rest/meta/meta",
     urls: fixed("https://api.github.com/meta"),
     widest: { v4: 20, v6: 32 }, // the widest network was a /20 in 2026
-    maxBytes: 16 * MIB, // the file also contains all of GitHub's other networks
     entries: { least: 2, most: 200 },
   },
   {

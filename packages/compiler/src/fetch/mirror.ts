@@ -8,7 +8,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { within } from "@inkling/data";
-import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
+import { type Feed, FeedError, type Format, maxBytesOf } from "../catalog/feed.ts";
 import { type FeedCopy, mapped, measure } from "./copy.ts";
 import { FETCH_TIMES, type FetchTimes, LateError } from "./fetch.ts";
 import type { KeptCopies } from "./kept-copies.ts";
@@ -95,7 +95,7 @@ async function readFile({ feed, path, format, gone }: LocalFile, known: KeptCopi
     if (kept?.origin?.etag === etag) return { ...kept, source: "mirror", fetchedAt: mtime };
     // The file is not mapped in place, because other programs write to a mirror. If a mapped file shrinks, the process
     // is killed.
-    const bytes = await contentOf(file, size, feed.maxBytes).catch((error: Error) => {
+    const bytes = await contentOf(file, size, maxBytesOf(feed)).catch((error: Error) => {
       throw new FeedError(`${path}: ${error.message}`);
     });
     return {

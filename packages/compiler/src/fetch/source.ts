@@ -16,6 +16,7 @@ import {
   EXTENSIONS,
   type Feed,
   FeedError,
+  maxBytesOf,
   requiredCredentials,
   type Seed,
   variableName,
@@ -234,7 +235,7 @@ async function fetchFrom(request: Request): Promise<Candidate> {
     const downloaded = await download({
       ...secretRequest,
       headers,
-      maxBytes: feed.maxBytes,
+      maxBytes: maxBytesOf(feed),
       userAgent: options.userAgent ?? USER_AGENT,
       times: options.times ?? FETCH_TIMES,
       deadline: options.deadline,

@@ -1,7 +1,7 @@
 // parse/index.ts: maps each format of one file to its parser. A parser takes bytes and returns what they contain. It
 // throws FeedError if the bytes are invalid.
 
-import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
+import { EXTENSIONS, type Feed, FeedError, type Format } from "../catalog/feed.ts";
 import { parseDshieldBlock, parseIpRangeCsv, parseNetworkLines } from "./address-ranges.ts";
 import { parseGeofeed } from "./geofeed.ts";
 import { type NetworkGroup, parseAvastel, parseIpverseBots } from "./grouped-networks.ts";
@@ -146,33 +146,6 @@ export function parseDomains(
 }
 
 const LINE_END = 10;
-
-/** Formats that consist of one JSON document. */
-const DOCUMENTS: ReadonlySet<Format> = new Set([
-  "onionoo-json",
-  "monosans-json",
-  "gluetun-json",
-  "abuseipdb-json",
-  "as-metadata",
-  "peeringdb-net",
-  "prefix-json",
-  "fastly-json",
-  "github-meta",
-  "misp-json",
-  "domain-json",
-  "fakefilter-json",
-  "misp-domains",
-  "organisation-websites",
-  "json-networks",
-  "ipverse-bots",
-  "signed-json",
-  "json-domains",
-]);
-/**
- * Maximum number of JSON values per entry. Proxies from monosans have 34 values each, and Tor's relays have 11. All
- * other formats have fewer.
- */
-const VALUES_PER_ENTRY = 64;
 /**
  * Maximum number of lines that are not entries: comments and blank lines. A list has about a tenth of the entries that
  * its row allows.
@@ -182,34 +155,21 @@ const MORE_LINES = 10_000;
  * The registries also list records that are not entries, and Inkling's own list was checked before it was committed.
  */
 const UNLIMITED: ReadonlySet<Format> = new Set(["nro-delegated", "operator-systems"]);
-const [COMMA, BRACKET, BRACE] = [0x2c, 0x5b, 0x7b];
 
 /**
- * Limits, before parsing, how much the parser of a copy has to keep in memory. `requireEntries` counts only the
- * parser's results, and parsing 64 MiB of small records needs 2 GB.
- * @throws FeedError if the text has more lines or JSON values than the maximum number of entries can need
+ * Limits, before parsing, how much the parser of a list has to keep in memory. `requireEntries` counts only the parser's
+ * results. JSON documents have their own limit (`readJson`).
+ * @throws FeedError if the text has more lines than the maximum number of entries can need
  */
 export function requireParsable({ most }: Feed["entries"], format: Format, body: Uint8Array): void {
-  if (UNLIMITED.has(format)) return;
-  const isDocument = DOCUMENTS.has(format);
-  const limit = isDocument ? most * VALUES_PER_ENTRY : most + MORE_LINES;
-  if (body.length <= limit) return; // each line or value takes at least one byte
-  const count = isDocument ? countValues(body) : countLines(body);
+  const isDocument = /^js/.test(EXTENSIONS[format]) && format !== "spamhaus-json-lines";
+  const limit = most + MORE_LINES;
+  if (isDocument || UNLIMITED.has(format) || body.length <= limit) return; // each line takes at least one byte
+  const count = countLines(body);
   if (count <= limit) return;
-  const unit = isDocument ? "JSON values" : "lines";
   throw new FeedError(
-    `has ${count} ${unit}, but at most ${limit} are parsed: at most ${most} entries are expected`,
+    `has ${count} lines, but at most ${limit} are parsed: at most ${most} entries are expected`,
   );
-}
-
-/** Returns an upper bound on the number of values. It also counts characters inside strings. */
-function countValues(body: Uint8Array): number {
-  let count = 1;
-  for (let i = 0; i < body.length; i++) {
-    const byte = body[i];
-    if (byte === COMMA || byte === BRACKET || byte === BRACE) count++;
-  }
-  return count;
 }
 
 function countLines(body: Uint8Array): number {

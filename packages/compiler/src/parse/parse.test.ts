@@ -917,17 +917,7 @@ describe("what a parser would have to hold", () => {
       new FeedError("has 10011 lines, but at most 10010 are parsed: at most 10 entries are expected"),
     );
   });
-  test("JSON: 64 values for each of the feed's entries", () => {
-    requireParsable(few, "monosans-json", records(319));
-    expect(() => requireParsable(few, "monosans-json", records(320))).toThrow(
-      new FeedError("has 642 JSON values, but at most 640 are parsed: at most 10 entries are expected"),
-    );
-  });
-  test("every format that is one JSON document is known as one", () => {
-    const documents = (Object.keys(EXTENSIONS) as Format[]).filter(
-      (format) => EXTENSIONS[format] === "json" && !/lines/.test(format),
-    );
-    for (const format of documents)
-      expect(() => requireParsable(few, format, records(320)), format).toThrow("JSON values");
+  test("JSON documents have their own limit", () => {
+    requireParsable(few, "monosans-json", records(20_000));
   });
 });
