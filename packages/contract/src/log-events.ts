@@ -91,6 +91,10 @@ export const LOG_EVENTS = {
         "The file `revoked` cannot be read or written, because of `reason`. Keys that are revoked in the database are still refused. The server retries every second.",
       "revoked-line-invalid":
         "A new `line` of the file `revoked` is not a revocation, so it has no effect. Correct or remove it; otherwise the next start fails.",
+      "earlier-tokens-valid":
+        "After an older database was restored, an earlier version still refused `tokens` tokens that a rotation had replaced. This version accepts them until the time in the database. Rotate these keys again.",
+      "earlier-entries-wait":
+        "Audit entries that an earlier version kept in `audit-waiting` cannot be stored, because of `reason` at `file`. The next start retries.",
       "chosen-key-not-created":
         "The database is empty, so the server accepts `INKLING_API_KEY` only if `keys.json` has it: [what to do](troubleshooting.md#database-lost).",
       "usage-lost": "The server stopped without a database. `lookups` lookups were not stored.",
@@ -148,6 +152,10 @@ export const LOG_EVENTS = {
       "memory-not-shared":
         "Hosts may share the database, but this host's [memory](decisions.md#what-the-server-remembers) has its own key, so it does not recognize what other hosts have seen. `hint` suggests a fix.",
       "worker-listening": "`worker` (0, 1, …) answers requests.",
+      "earlier-revocations-taken":
+        "The data folder contained revocations from an earlier version. Inkling moved them to the file `revoked`. Revoke the `keys` in the database as well, with `inkling keys revoke ID`.",
+      "earlier-entries-stored":
+        "`entries` audit entries that an earlier version kept in the data folder are now in the audit trail.",
       "decisions-stored-again": "All waiting decisions are stored. `dropped` decisions were lost.",
       "rows-expired":
         "The server deleted rows that were too old. The fields count them by kind, such as `decisions` and `deliveries`.",

@@ -56,8 +56,11 @@ export const feedReport = z.object({
   names: z.enum(["networks", "domains"]).optional(),
   /** Where this copy came from; "none" if there was no copy at all. */
   source: z.enum(["mirror", "fetched", "last-good", "seed", "own", "none"]),
-  /** "expired" means that the newest copy is too old to be used. */
-  state: z.enum(["loaded", "missing", "expired"]),
+  /** "expired" means that the newest copy is too old to be used. Earlier versions also had the state "refused". */
+  state: z.preprocess(
+    (state) => (state === "refused" ? "missing" : state),
+    z.enum(["loaded", "missing", "expired"]),
+  ),
   /** Number of networks, domains or records taken from the feed. */
   entries: z.number().int().nonnegative(),
   /** The address space that its networks cover; absent for feeds without networks, and in older releases. */

@@ -25,6 +25,7 @@ import type { Log } from "../telemetry/log.ts";
 import { ActiveKeys } from "./active-keys.ts";
 import { AssignedCells } from "./assigned-cells.ts";
 import { DatabaseState, EMPTY_HINT, RULESET_HINT } from "./database-state.ts";
+import { storeEarlierEntries, takeEarlierRevocations } from "./earlier-folder.ts";
 import type { Closers, Foundation, ServerOptions, Services, Serving } from "./options.ts";
 import { openRevoked, RevokedKeys } from "./revoked-keys.ts";
 import { startRetention } from "./start-retention.ts";
@@ -55,6 +56,7 @@ export async function openServices(
   await releases.start();
 
   const file = new RevokedFile(join(dataDir, DATA_FOLDER.revoked));
+  takeEarlierRevocations(dataDir, file, log);
   openRevoked(file);
   const onUpgrade = (upgrade: object) => log.info("database-upgraded", { ...upgrade });
   const store = await openStore(databaseUrl, { mayBeUnreachable: true, revoked: file, log, onUpgrade });
@@ -136,11 +138,12 @@ export async function openServices(
 
   revoked.follow(keyLoader);
 
-  // Answers do not depend on precisions or notices, so nothing waits for them.
+  // Answers do not depend on precisions, notices or earlier entries, so nothing waits for them.
   const notices = store.listen({ live: { keys: keyLoader, overrides, rulesets }, log });
   closers.push(() => notices.stop());
   void precisions.start();
   void notices.start();
+  void storeEarlierEntries(store.overrides, dataDir, log);
 
   const services = {
     ...foundation,
