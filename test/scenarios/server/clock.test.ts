@@ -26,6 +26,7 @@ import { hashToken } from "../../../packages/store/src/keys/token.ts";
 import { liveOverrides } from "../../../packages/store/src/overrides/live-overrides.ts";
 import type { UsageBatch } from "../../../packages/store/src/usage.ts";
 import { keyUpdate } from "../../harness/key-updates.ts";
+import { drilled } from "../../harness/recorded-rows.ts";
 import { temporaryFolder } from "../../harness/release.ts";
 import { freshToken } from "../../harness/tokens.ts";
 
@@ -37,6 +38,7 @@ const CLOCKS: readonly [name: string, offMs: number, atStart: boolean][] = [
   ["a day ahead", DAY_MS, false],
   ["a day behind", -DAY_MS, false],
   ["two days ahead", 2 * DAY_MS, false],
+  ["40 days ahead", 40 * DAY_MS, false],
   ["a year ahead", YEAR_MS, false],
   ["a year behind", -YEAR_MS, false],
   ["a day ahead at the start", DAY_MS, true],
@@ -103,7 +105,7 @@ function server(clock: { now: number }) {
   return { stored, recorder, workers, lookUp };
 }
 
-describe.each(CLOCKS)("a clock that was %s", (_, offMs, atStart) => {
+describe.each(CLOCKS)("a clock that was %s", (name, offMs, atStart) => {
   test("locks no quota, and gives none out twice after the next flush", async () => {
     const clock = { now: NOON + (atStart ? offMs : 0) };
     const { stored, recorder, lookUp } = server(clock);
@@ -130,6 +132,13 @@ describe.each(CLOCKS)("a clock that was %s", (_, offMs, atStart) => {
     await recorder.stop();
     expect(stored.get(dayOf(NOON))).toBe(100);
     expect(stored.get(dayOf(NOON + offMs))).toBe(isTomorrow ? 101 : 100);
+    if (name === "40 days ahead")
+      drilled(
+        import.meta.path,
+        "the clock jumps 40 days ahead, and back",
+        "every lookup within the quota of the clock's day",
+        "usage under the day on which the clock was; from the next flush after the correction, today's quota less what was used of it",
+      );
   });
 
   test("empties a bucket at worst, and for no longer than it takes to fill", () => {
