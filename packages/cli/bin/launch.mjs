@@ -1,5 +1,4 @@
-// launch.mjs: starts the command on Bun, then only forwards signals and the exit code. It starts `inkling up` again
-// after a crash, as a service manager does for `inkling serve`.
+// launch.mjs: starts the command on Bun, then only forwards signals and the exit code.
 
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
@@ -25,12 +24,6 @@ export const BUN_FLAGS = ["--no-install", "--no-env-file", "--config=/dev/null"]
 const PLACEHOLDER_BELOW_BYTES = 1_000_000;
 
 const FORWARDED = ["SIGTERM", "SIGINT", "SIGHUP"];
-
-/** Signals of a runtime that has crashed, and the one that the system sends if memory runs out. */
-const CRASHES = ["SIGSEGV", "SIGBUS", "SIGILL", "SIGTRAP", "SIGFPE", "SIGABRT", "SIGKILL"];
-/** After three crashes, the server verifies its release, so it can stop using a damaged one before this limit. */
-const MAX_CRASHES = 5;
-const WITHIN_MS = 60_000;
 
 const isProgram = (path) => existsSync(path) && statSync(path).size >= PLACEHOLDER_BELOW_BYTES;
 
@@ -78,12 +71,9 @@ export function findBun(find = packageFolder) {
   return undefined;
 }
 
-/**
- * Runs the command, then exits with the command's exit code, or with 128 + the number of the signal that ended it.
- * @param crashes the times of earlier crashes, in ms
- */
-export function launch(args, find = packageFolder, crashes = []) {
-  const bun = findBun(find);
+/** Runs the command, then exits with the command's exit code, or with 128 + the number of the signal that ended it. */
+export function launch(args) {
+  const bun = findBun();
   if (bun === undefined) {
     process.stderr.write(
       `inkling: Bun, the runtime it needs, is not installed for ${process.platform}-${process.arch}\n` +
@@ -98,11 +88,7 @@ export function launch(args, find = packageFolder, crashes = []) {
   });
   // A terminal sends Ctrl-C to this process and to the child, so the child receives it twice. The child
   // counts signals that arrive close together as one.
-  let isStopping = false;
-  const forward = (signal) => {
-    isStopping = true;
-    child.kill(signal);
-  };
+  const forward = (signal) => child.kill(signal);
   for (const signal of FORWARDED) process.on(signal, forward);
   const watch = watchNpm(() => forward("SIGTERM"));
   child.on("error", (error) => {
@@ -112,19 +98,6 @@ export function launch(args, find = packageFolder, crashes = []) {
   });
   child.on("exit", (code, signal) => {
     clearInterval(watch);
-    if (args[0] === "up" && CRASHES.includes(signal) && !isStopping) {
-      const recent = [...crashes.filter((at) => Date.now() - at < WITHIN_MS), Date.now()];
-      if (recent.length < MAX_CRASHES) {
-        process.stderr.write(`inkling: the server crashed (${signal}) and starts again\n`);
-        for (const name of FORWARDED) process.off(name, forward);
-        launch(args, find, recent);
-        return;
-      }
-      process.stderr.write(
-        `inkling: the server crashed ${MAX_CRASHES} times within a minute (${signal})\n` +
-          "hint: run `inkling doctor`; SIGKILL often means that the machine has too little memory\n",
-      );
-    }
     process.exit(code ?? 128 + (constants.signals[signal] ?? 0));
   });
 }

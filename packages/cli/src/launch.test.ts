@@ -2,8 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { constants } from "node:os";
+import { cpSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { moduleCommand } from "@inkling/data/program";
 import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
@@ -80,57 +79,6 @@ describe("the launcher as a process", () => {
     expect(ran.status).toBe(status);
     if (status === 0) expect(ran.stdout).toBe("a b,--c\n");
   });
-
-  /** A command that counts its starts in a file, and crashes until there were enough. */
-  const crashing = (starts: string, crashes: number) => `
-    import { appendFileSync, statSync } from "node:fs";
-    appendFileSync(${JSON.stringify(starts)}, "x");
-    if (statSync(${JSON.stringify(starts)}).size <= ${crashes}) process.kill(process.pid, "SIGBUS");
-    else process.exit(4);`;
-  const crashes: [
-    name: string,
-    args: string[],
-    crashes: number,
-    starts: number,
-    status: number,
-    err: RegExp,
-  ][] = [
-    [
-      "up that crashes twice",
-      ["up"],
-      2,
-      3,
-      4,
-      /^(inkling: the server crashed \(SIGBUS\) and starts again\n){2}$/,
-    ],
-    [
-      "up that crashes forever",
-      ["up"],
-      99,
-      5,
-      135,
-      /again\ninkling: .* 5 times within a minute.*\nhint: .*\n$/,
-    ],
-    ["another command", ["serve"], 99, 1, 135, /^$/],
-  ];
-  test.each(crashes)(
-    "%s: started again, until there are too many",
-    (name, args, times, starts, status, err) => {
-      const folder = join(temp, `crashes ${name}`);
-      const file = join(folder, "starts");
-      const bin = launcherIn(folder, crashing(file, times));
-      symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
-      for (const command of [["node", bin], [join(dirname(bin), "inkling")]]) {
-        rmSync(file, { force: true });
-        const [program, ...before] = command as [string, ...string[]];
-        const ran = spawnSync(program, [...before, ...args], { encoding: "utf8" });
-        expect(readFileSync(file, "utf8").length).toBe(starts);
-        // bin/inkling becomes the command, so its signal is that of the command.
-        expect(ran.status ?? 128 + constants.signals[ran.signal!]).toBe(status);
-        expect(ran.stderr).toMatch(err);
-      }
-    },
-  );
 
   describe("bin/inkling, without Node where Bun is set up", () => {
     const tools = join(temp, "tools");

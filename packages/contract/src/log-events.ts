@@ -57,8 +57,6 @@ export const LOG_EVENTS = {
         "The server uses release `name`. If the event has `wanted`, the server uses `name` instead of the release in `wanted`.",
       "release-verified":
         "The server started three times within a minute with release `name`, so it verified the release in full. The release is sound.",
-      "release-watch-failed":
-        "The operating system does not report changes in the data folder, so the server checks it once a second.",
     },
   },
   server: {

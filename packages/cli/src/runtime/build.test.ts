@@ -148,19 +148,13 @@ const printing = (...events: object[]) =>
 
 let scripts = 0;
 /** Runs `script` instead of the compiler. */
-function runScript(
-  script: string,
-  { signal = new AbortController().signal, stallMs }: { signal?: AbortSignal; stallMs?: number } = {},
-) {
+function runScript(script: string, { signal = new AbortController().signal }: { signal?: AbortSignal } = {}) {
   const dataDir = temporaryFolder();
   const path = join(temp, `${scripts++}.js`);
   writeFileSync(path, script);
   const events: BuildEvent[] = [];
   const command = [process.execPath, path];
-  const result = runBuild(
-    { dataDir, fetch: false },
-    { command, signal, onEvent: (e) => events.push(e), ...(stallMs !== undefined && { stallMs }) },
-  );
+  const result = runBuild({ dataDir, fetch: false }, { command, signal, onEvent: (e) => events.push(e) });
   return { result, events, dataDir, failed: () => readFeedsReport(dataDir)?.failed };
 }
 
@@ -286,23 +280,6 @@ describe("how a build ends", () => {
     expect(error.message).toMatch(message);
     expect(error.hint).toMatch(hint);
     expect(error.exitCode).toBe(1);
-  });
-
-  test("stopped by a signal: it is killed, and the failure is recorded", async () => {
-    const script = `${printing({ type: "note", text: "x" })}process.kill(process.pid, "SIGSTOP")`;
-    const { result, failed } = runScript(script, { stallMs: 3_000 });
-    const error = await errorOf(result);
-    expect(error.message).toBe("the build made no progress for 0.05 minutes");
-    expect(error.hint).toMatch(/^the disk may not respond\nNothing was published/);
-    expect(failed()?.why).toBe("the build made no progress for 0.05 minutes; the disk may not respond");
-  });
-
-  test("done, as long as there is progress", async () => {
-    const step = JSON.stringify({ type: "progress", step: "s", done: 0 });
-    const script = `for (let i = 0; i < 15; i++) { console.log(${JSON.stringify(step)}); await Bun.sleep(300); }${printing(done)}`;
-    const { result, events } = runScript(script, { stallMs: 4_000 });
-    expect((await result).done.name).toBe("n");
-    expect(events).toHaveLength(16);
   });
 
   test("because another build is running in the folder, as the compiler itself reports", async () => {

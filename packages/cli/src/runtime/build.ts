@@ -2,8 +2,7 @@
 //
 // A build that runs out of memory ends only its own process.
 
-import { readFileSync } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { readdirSync, readFileSync } from "node:fs";
 import { setPriority } from "node:os";
 import { dirname, join } from "node:path";
 import {
@@ -26,7 +25,6 @@ import {
   messageOf,
   recordFailedBuild,
   replaceJson,
-  within,
 } from "@inkling/data";
 import { processCommand } from "@inkling/data/program";
 import type { FailedBuild, FeedReport } from "@inkling/engine";
@@ -65,8 +63,6 @@ interface SpawnOptions {
   readonly signal: AbortSignal;
   /** The command to run instead of the compiler, for tests. */
   readonly command?: readonly string[];
-  /** Milliseconds without an event after which the build is ended; for tests. */
-  readonly stallMs?: number;
 }
 
 /** Returns what to do about a build that failed as a whole. */
@@ -88,13 +84,6 @@ export const heldFeeds = (feeds: readonly FeedReport[]) => feeds.filter(({ held 
 
 /** Milliseconds that a stopped build has for cleaning up before it is killed. */
 const GRACE_MS = 2_000;
-/** Longer than the compiler waits for any download. */
-const STALL_MS = 15 * 60_000;
-/**
- * Checks within the time that a build may take without an event. Counting checks ignores any time in which this process
- * itself was stopped.
- */
-const STALL_CHECKS = 15;
 const MAX_LAST_LINES = 12;
 const NOTHING_PUBLISHED = "Nothing was published; the current release is unchanged.";
 
@@ -118,16 +107,6 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
   const conflicts: BuildConflict[] = [];
   const feeds = new Map<string, BuiltFeed>(); // a feed that misses the deadline is reported twice
   const lastLines: string[] = [];
-  const { stallMs = STALL_MS } = options;
-  const unkillable = Promise.withResolvers<void>();
-  let silentChecks = 0;
-  let isStuck = false;
-  const watch = setInterval(() => {
-    if (isStuck) return unkillable.resolve(); // while it waits for a disk, a process outlives SIGKILL
-    silentChecks++;
-    isStuck = silentChecks >= STALL_CHECKS;
-    if (isStuck) child.kill("SIGKILL");
-  }, stallMs / STALL_CHECKS);
   const keepLast = (line: string) => {
     if (line.trim() !== "") lastLines.push(line);
     if (lastLines.length > MAX_LAST_LINES) lastLines.shift();
@@ -136,14 +115,13 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
     const event = parseEvent(line);
     if (event === undefined) return keepLast(line);
     last = event;
-    silentChecks = 0;
     if (event.type === "note") published = event.published ?? published;
     if (event.type === "conflict") conflicts.push(event);
     if (event.type === "feed") feeds.set(event.feed.id, { ...event.feed, trouble: event.trouble });
     options.onEvent?.(event);
   });
-  const ended = Promise.all([follow, eachLine(child.stderr, keepLast)]).then(() => child.exited);
-  await Promise.race([ended, unkillable.promise]).finally(() => clearInterval(watch));
+  await Promise.all([follow, eachLine(child.stderr, keepLast)]);
+  await child.exited;
   options.signal.removeEventListener("abort", stop);
   if (last?.type === "done" && (child.exitCode === 0 || child.exitCode === 3)) {
     return { done: last, feeds: [...feeds.values()], conflicts };
@@ -156,13 +134,10 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
     throw new Failure(last.message, `${last.hint}\n${standing}`);
   }
   const report = isCrash(lastLines) ? crashReport(lastLines) : lastLines;
-  const { why, causes } = isStuck
-    ? stuck(stallMs)
-    : died(child.exitCode, child.signalCode?.toString() ?? null);
-  const isDead = child.exitCode !== null || child.signalCode !== null; // otherwise writing could block, too
+  const { why, causes } = died(child.exitCode, child.signalCode?.toString() ?? null);
   try {
     const at = new Date().toISOString();
-    if (isDead) recordFailedBuild(order.dataDir, { at, why: [why, ...causes].join("; ") });
+    recordFailedBuild(order.dataDir, { at, why: [why, ...causes].join("; ") });
   } catch (error) {
     options.onEvent?.({ type: "note", text: `the failure cannot be recorded: ${messageOf(error)}` });
   }
@@ -213,11 +188,6 @@ interface Failure {
   /** The likely cause, if there is one. */
   readonly causes: readonly string[];
 }
-
-const stuck = (stallMs: number): Failure => ({
-  why: `the build made no progress for ${stallMs / 60_000} minutes`,
-  causes: ["the disk may not respond"],
-});
 
 /**
  * Describes how the build process died. A SIGKILL that we did not send nearly always comes from the kernel, because
@@ -281,26 +251,12 @@ export function writeLastBuild(dataDir: string, result: BuildResult, now: Date):
 
 const REDRAW_MS = 100;
 
-/** Milliseconds to wait for a mirror. A network file system may never respond. */
-const MIRROR_MS = 20_000;
-
-/**
- * @returns the names of the files in the mirror, if the mirror is a folder
- * @throws CliError if the configured mirror cannot be a source of feeds
- */
-async function checkMirror(mirror: string | undefined): Promise<readonly string[]> {
-  if (mirror === undefined || isMirrorUrl(mirror)) return [];
-  const silent = new CliError(
-    `the mirror ${mirror} did not respond within ${MIRROR_MS / 1_000} s`,
-    "if it is on a network file system, check that its server is reachable",
-  );
+/** @throws CliError if the configured mirror cannot be a source of feeds */
+function checkMirror(mirror: string | undefined): void {
+  if (mirror === undefined || isMirrorUrl(mirror)) return;
   try {
-    const files = await within(MIRROR_MS, readdir(mirror), () => {
-      throw silent;
-    });
-    if (files.length > 0) return files;
+    if (readdirSync(mirror).length > 0) return;
   } catch (error) {
-    if (error === silent) throw error;
     const explained = explainFileError(error, `the mirror ${mirror}`);
     if (!(explained instanceof CliError)) throw explained;
     throw new CliError(explained.message, "INKLING_MIRROR must be a folder with one file per feed");
@@ -416,7 +372,7 @@ async function buildAlone(
   options: BuildOptions,
 ): Promise<BuildResult> {
   ensureWritable(settings.dataDir);
-  await checkMirror(settings.mirror);
+  checkMirror(settings.mirror);
   if (findUsable(settings.dataDir).problem !== undefined) dropBrokenSegments(settings.dataDir);
   const progress = new Progress(terminal);
   const line = new LiveLine(terminal);

@@ -31,12 +31,6 @@ export interface KeyRule {
   readonly isForProxies: boolean;
 }
 
-/** For a key that has lookups left in the group, or about which the group has not answered yet. */
-const QUOTA_NOT_HERE = problem(
-  "QUOTA_EXCEEDED",
-  "This server has no share left of the key's lookups for today, and is asking the group's database for more. Retry in one second.",
-  { "Retry-After": "1" },
-);
 const SOURCE_NOT_ALLOWED = problem("SOURCE_NOT_ALLOWED");
 const PROXY_NOT_ALLOWED = problem(
   "SOURCE_NOT_ALLOWED",
@@ -127,11 +121,8 @@ export class Admission {
   chargeQuota({ now, admittedKey: key }: Exchange, scope: Scope): Problem | undefined {
     const { usage, counts } = this.options;
     if (usage.takeQuota(key, now, 1) === 0) {
-      // The group has quota left, but this host has not received its part yet.
-      const isLeft = key.quota !== undefined && usage.countToday(key, now) < key.quota;
-      const refusal = isLeft ? QUOTA_NOT_HERE : quotaProblem(now);
-      this.recordRefusal(key.id, refusal.code, now);
-      return refusal;
+      this.recordRefusal(key.id, "QUOTA_EXCEEDED", now);
+      return quotaProblem(now);
     }
     usage.record(key.id, scope, now);
     counts.countLookup(scope, key.mode, "single");

@@ -6,7 +6,7 @@
 // crash the server. A supervisor restarts it, so the next start notices: after three starts within a minute, the
 // release is verified in full.
 
-import { type FSWatcher, readFileSync, rmSync, watch } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import {
   checkFiles,
@@ -59,8 +59,7 @@ export type ReleaseEvent =
   | { readonly type: "verified"; readonly name: string }
   | { readonly type: "refused"; readonly name: string; readonly reason: string }
   /** The wanted release is in use, so the refusal of `refused` is over. */
-  | { readonly type: "refusal-over"; readonly name: string; readonly refused: string }
-  | { readonly type: "watch-failed"; readonly reason: string };
+  | { readonly type: "refusal-over"; readonly name: string; readonly refused: string };
 
 interface ReleasesOptions {
   readonly dataDir: string;
@@ -89,7 +88,6 @@ export class Releases extends Reports {
   /** Releases that a full verification found unsound, with the stamps of their files. */
   private readonly unsound = new Map<string, string>();
   private opened: LoadedRelease | undefined;
-  private watcher: FSWatcher | undefined;
   /** Has a thread failed to open the release in use? */
   private isSuspect = false;
 
@@ -136,29 +134,10 @@ export class Releases extends Reports {
     const wanted = this.readWanted();
     if (wanted !== undefined && recordStart(dataDir, wanted, now()) >= MAX_STARTS) await this.verify(wanted);
     await this.live.start();
-    this.watchCurrent();
-  }
-
-  /** Checks as soon as `current` is replaced. A file can be watched only until a rename, so this watches its folder. */
-  private watchCurrent(): void {
-    const { dataDir, onEvent } = this.options;
-    const fail = (error: unknown) => {
-      this.watcher?.close();
-      onEvent({ type: "watch-failed", reason: `${messageOf(error)}; checking once a second instead` });
-    };
-    try {
-      this.watcher = watch(dataDir, { persistent: false }, (_, file) => {
-        if (file === null || file === DATA_FOLDER.current) void this.live.refresh();
-      });
-      this.watcher.on("error", fail);
-    } catch (error) {
-      fail(error);
-    }
   }
 
   async stop(): Promise<void> {
     this.stopped.abort(new Error("the server stops"));
-    this.watcher?.close();
     await this.live.stop();
     forgetStarts(this.options.dataDir);
   }

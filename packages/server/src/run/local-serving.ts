@@ -71,8 +71,6 @@ export class LocalServing implements Serving {
 
   refresh(): void {}
 
-  flushLogs(): void {}
-
   get isDraining(): boolean {
     return this.requestServer?.isDraining ?? false;
   }

@@ -62,8 +62,6 @@ export type ToWorker =
   | { readonly type: "listen" }
   | ToCollector
   | { readonly type: "log-level"; readonly level: LogLevel }
-  /** Asks for buffered log lines to be written, and then for this number to be increased. */
-  | { readonly type: "flush-log"; readonly flushed: Int32Array }
   /** The server will stop soon. It reports that it is not ready, but still answers. */
   | { readonly type: "drain" }
   | { readonly type: "stop" };

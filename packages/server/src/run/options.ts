@@ -67,7 +67,7 @@ export interface RunningServer {
    */
   audited<T>(entry: HostEntry, change: () => Promise<T>): Promise<T>;
   /**
-   * Logs an uncaught error and writes all pending lines, because the process is about to exit.
+   * Logs an uncaught error, because the process is about to exit. Other threads may lose access lines of 0.2 seconds.
    * @param secrets texts that must not appear in the log
    */
   crash(error: unknown, secrets: readonly string[]): void;
@@ -136,10 +136,6 @@ export interface Serving extends Pick<MetricsSource, "counts" | "mx" | "workers"
   readonly isDraining: boolean;
   /** Answers the connections in the queue and finishes requests in progress, within 10 s. */
   stop(): Promise<void>;
-  /**
-   * Writes the log lines that other threads have buffered. It blocks this thread, because the server is about to exit.
-   */
-  flushLogs(): void;
   /** Stops immediately, after a failed start. */
   kill(): unknown;
 }

@@ -116,10 +116,7 @@ async function startPrimary(options: ServerOptions, closers: Closers): Promise<R
     },
     report: () => reporter.current,
     audited: (entry, change) => withEntry(services.store.overrides, entry, change),
-    crash: (error, secrets) => {
-      serving.flushLogs();
-      log.crash("uncaught-error", error, secrets);
-    },
+    crash: (error, secrets) => log.crash("uncaught-error", error, secrets),
     stop: () => {
       stopping ??= shutDown();
       return stopping;

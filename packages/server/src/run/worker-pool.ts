@@ -34,8 +34,6 @@ const MAX_WAIT_MS = 1_000;
 const MAX_SILENT_SECONDS = 30;
 /** Milliseconds to wait for workers to stop. They drain for at most 10 s. */
 const STOP_MS = 12_000;
-/** Milliseconds to wait for a worker to write its log. */
-const FLUSH_MS = 500;
 
 /** One worker slot: its current worker, or the wait for the next one. */
 class Member {
@@ -147,14 +145,6 @@ export class WorkerPool implements Serving {
     this.startNoMore();
     for (const { thread } of this.members) thread?.terminate();
     this.port.release();
-  }
-
-  flushLogs(): void {
-    const flushed = new Int32Array(new SharedArrayBuffer(4));
-    const running = this.members.filter(({ state }) => state === "serving");
-    for (const member of running) member.send({ type: "flush-log", flushed });
-    for (let count = 0; count < running.length; count = Atomics.load(flushed, 0))
-      if (Atomics.wait(flushed, 0, count, FLUSH_MS) === "timed-out") return;
   }
 
   private startNoMore(): void {

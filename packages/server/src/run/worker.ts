@@ -114,11 +114,6 @@ export class RequestWorker {
       case "log-level":
         this.log.level = message.level;
         return;
-      case "flush-log":
-        this.log.flush();
-        Atomics.add(message.flushed, 0, 1);
-        Atomics.notify(message.flushed, 0);
-        return;
       case "drain":
         return this.requestServer.drain();
       case "stop":
