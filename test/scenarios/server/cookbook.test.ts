@@ -157,6 +157,17 @@ test("every day: exports and a load, unless data is too old, or the update fails
   expect(readFileSync(join(folder, "calls"), "utf8")).toBe("");
 });
 
+test("history: the exports of a day, in its folder", async () => {
+  const [script = ""] = blocks("History");
+  await shell(script);
+  expect(readdirSync(join(folder, "history"))).toEqual([expect.stringMatching(/^day=\d{4}-\d\d-\d\d$/)]);
+  const [day = ""] = readdirSync(join(folder, "history"));
+  expect(readdirSync(join(folder, "history", day)).sort()).toEqual([
+    "countries.parquet",
+    "reputation.parquet",
+  ]);
+});
+
 test("licences: a CSV and standard error have the attributions in the sample", async () => {
   const [sample = ""] = blocks("Licences");
   const [, ...texts] = sample.trim().split("\n");
@@ -326,7 +337,8 @@ INSERT INTO visits VALUES (1, '${PROXY}'), (2, '${OTHER}'), (3, '2001:db8::1');\
       `1|${PROXY}|GB|${smallCity(1)}|t\n2|${OTHER}|||\n3|2001:db8::1|||\n`,
     );
   }
-  const asText = joined!.replaceAll(" ip ", " inet_or_null(ip) ").replaceAll(" ip;", " inet_or_null(ip);");
+  const asText = joined!.replaceAll(/(?<=<?= )ip\b/g, "inet_or_null(ip)");
+  expect(asText.match(/inet_or_null/g)).toHaveLength(4);
   await psql("text.sql", "ALTER TABLE visits ALTER ip TYPE text; UPDATE visits SET ip = '-' WHERE id = 3;");
   expect(await psql("join.sql", asText)).toBe(
     `1|${PROXY}/32|GB|${smallCity(1)}|t\n2|${OTHER}/32|||\n3|-|||\n`,

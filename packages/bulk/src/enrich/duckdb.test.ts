@@ -1,7 +1,7 @@
 // Runs the queries of docs/enrich.md and docs/exports.md in DuckDB.
 
 import { expect, test } from "bun:test";
-import { readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { tried } from "../../../../test/harness/recorded-rows.ts";
@@ -84,10 +84,15 @@ test("DuckDB joins visits with the Parquet export, as docs/exports.md says", asy
   );
   expect(ran.code).toBe(0);
   const connection = await (await DuckDBInstance.create(":memory:")).connect();
+  const exported = ["export", "parquet", "--lookup", "reputation", "--out", join(temp, "reputation.parquet")];
+  expect((await runHere(exported, { env: { INKLING_DATA_DIR: dataDir }, cwd: temp })).code).toBe(0);
   const rowsOf = async (query: string) =>
     (
       await connection.runAndReadAll(
-        query.replaceAll("'countries.parquet'", `'${join(temp, "countries.parquet")}'`),
+        query.replaceAll(
+          /'(countries|reputation)\.parquet'/g,
+          (_, name) => `'${join(temp, `${name}.parquet`)}'`,
+        ),
       )
     ).getRows();
   await rowsOf(`CREATE TABLE visits AS SELECT unnest(['81.2.69.0', '81.2.69.255', '81.2.70.0', '8.8.8.8',
@@ -108,23 +113,22 @@ test("DuckDB joins visits with the Parquet export, as docs/exports.md says", asy
       ["::ffff:81.2.69.1", "GB"],
       ["nonsense", null],
       [null, null],
-    ].map(([ip = null, country = null]) => [ip, 7, country]),
+    ].map(([ip = null, country = null]) => [ip, 7, country, country === null ? null : true]),
   );
-  const [, replaced = ""] = /^For a flag, replace (.*)\.$/m.exec(readFileSync(EXPORTS, "utf8")) ?? [];
-  const flags = [...replaced.matchAll(/`(\S+)` with `(\S+)`/g)];
-  expect(flags).toHaveLength(3);
-  const reputation = join(temp, "reputation.parquet");
-  const exported = ["export", "parquet", "--lookup", "reputation", "--out", reputation];
-  expect((await runHere(exported, { env: { INKLING_DATA_DIR: dataDir }, cwd: temp })).code).toBe(0);
-  const flagged = flags.reduce((query, [, from, to]) => query.replaceAll(from!, to!), joined!);
-  expect(
-    await rowsOf(
-      `SELECT ip FROM (${flagged.replace("'reputation.parquet'", `'${reputation}'`)}) WHERE proxy ORDER BY ip`,
-    ),
-  ).toEqual([["81.2.69.0"], ["81.2.69.255"], ["::ffff:81.2.69.1"]]);
   expect(await rowsOf(one!)).toEqual([]);
   const hex = `00000000000000000000ffff${Buffer.from([81, 2, 69, 142]).toString("hex")}`;
   expect(await rowsOf(one!.replaceAll(/'0{20}ffff[0-9a-f]{8}'/g, `'${hex}'`))).toEqual([["GB"]]);
+
+  const day = join(temp, "history/day=2026-11-29");
+  mkdirSync(day, { recursive: true });
+  copyFileSync(join(temp, "countries.parquet"), join(day, "countries.parquet"));
+  const [history] = queriesIn("History");
+  const dated = history!
+    .replaceAll(/'0{20}ffff[0-9a-f]{8}'/g, `'${hex}'`)
+    .replace("history", join(temp, "history"));
+  expect((await rowsOf(dated)).map(([date, country]) => [String(date), country])).toEqual([
+    ["2026-11-29", "GB"],
+  ]);
   tried(import.meta.path, DUCKDB, DUCKDB, "joins with Parquet exports, as in exports.md");
 });
 
