@@ -63,6 +63,7 @@ export const MENU: readonly Section[] = [
     pages: [
       ["One host in production", "/one-host", "docs/one-host.md"],
       ["Several hosts", "/several-hosts", "docs/several-hosts.md"],
+      ["Containers", "/container", "docs/container.md"],
       ["Kubernetes", "/kubernetes", "docs/kubernetes.md"],
       ["Data and feeds", "/data", "docs/data.md"],
       ["Your own feeds", "/own-feeds", "docs/own-feeds.md"],

@@ -1,4 +1,4 @@
-// docker.test.ts: tests the image under a separate Docker daemon, with the command line from docs/install.md. The
+// docker.test.ts: tests the image under a separate Docker daemon, with the command line from docs/container.md. The
 // container uses this machine's network, so that the daemon needs no bridge.
 
 import { afterAll, describe, expect, setDefaultTimeout } from "bun:test";
@@ -16,7 +16,7 @@ import { Image, mayRunContainers } from "./container-image.ts";
 
 setDefaultTimeout(3_600_000);
 
-const PAGE = readFileSync(resolve(import.meta.dir, "../../docs/install.md"), "utf8");
+const PAGE = readFileSync(resolve(import.meta.dir, "../../docs/container.md"), "utf8");
 const [, OPTIONS = "", NAME = ""] =
   /^docker run (.*) -v inkling:\/data -p 8080:8080 (\S+)$/m.exec(PAGE) ?? [];
 

@@ -19,6 +19,7 @@ import { seal } from "../../../packages/data/src/channel/envelope.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { inkling, LAUNCHER, Program } from "../../harness/inkling.ts";
 import { freePort } from "../../harness/ports.ts";
+import { withPrograms } from "../../harness/programs.ts";
 import { LISTS_ALONE, SMALL_NETWORK, smallCity, smallRelease } from "../../harness/release.ts";
 import { temporaryFolder } from "../../harness/temporary-folder.ts";
 import { until } from "../../harness/until.ts";
@@ -163,6 +164,51 @@ describe("two servers of a channel", () => {
     }
     expect((await run("channel", "status", "--data-dir", servers[0]!.dataDir)).code).toBe(0);
   });
+});
+
+withPrograms("nginx serves a builder's folder, as docs/several-hosts.md says", ["nginx"], true, async () => {
+  const page = readFileSync(resolve(import.meta.dir, "../../../docs/several-hosts.md"), "utf8");
+  const [, config = ""] = /inkling-channel\.conf <<'END'\n([\s\S]*?)^END$/m.exec(page)!;
+  const folder = temporaryFolder();
+  const origin = `127.0.0.1:${freePort()}`;
+  const [conf, pid] = [join(folder, "nginx.conf"), join(folder, "pid")];
+  const serveTo = async (servers: string) => {
+    const site = config
+      .replace("10.0.0.11:8090", origin)
+      .replace("/mnt/releases", store)
+      .replace("10.0.0.0/24", servers);
+    writeFileSync(
+      conf,
+      `pid ${pid}; daemon off; master_process off; events {} http { access_log off; ${site} }`,
+    );
+    const nginx = new Program(["nginx", "-e", "stderr", "-c", conf]);
+    await nginx.until("nginx answered", () =>
+      fetch(`http://${origin}/`).then(
+        () => true,
+        () => false,
+      ),
+    );
+    return nginx;
+  };
+  const inFolder = settings;
+  const channel = `http://${origin}/inkling`;
+  let nginx = await serveTo("127.0.0.1");
+  try {
+    settings = { ...inFolder, INKLING_CHANNEL: channel };
+    const follower = await startServer("behind-nginx");
+    expect(await city(follower)).toBe(await city(servers[0]!));
+    await follower.stop();
+    servers.pop();
+    await nginx.stop();
+    nginx = await serveTo("192.0.2.1"); // no server's address
+    expect(await run("channel", "status")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`${channel} returned 403`),
+    });
+  } finally {
+    settings = inFolder;
+    await nginx.stop();
+  }
 });
 
 test.each([
