@@ -44,6 +44,15 @@ test("a written choice reads back, each id once", () => {
   expect(readFileSync(join(temp, DATA_FOLDER.feedChoice), "utf8")).toEndWith("}\n");
 });
 
+test("an added feed of an earlier version, which had `form`, is read", () => {
+  const feed = { id: "office", claims: "vpn", file: "/vpn.txt" };
+  writeFileSync(
+    join(temp, DATA_FOLDER.feedChoice),
+    JSON.stringify({ added: [{ ...feed, form: "networks" }] }),
+  );
+  expect(readFeedChoice(temp)).toMatchObject({ added: [{ ...feed, format: "networks" }] });
+});
+
 describe("an unusable choice is an error, not the default", () => {
   test.each([
     ["not JSON", "{", /feeds\.json is not JSON$/],

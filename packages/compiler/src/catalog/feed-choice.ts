@@ -14,11 +14,15 @@ import { ownFeedProblems, ownFeeds } from "./own-feed.ts";
 
 const ids = z.array(z.string().regex(/^[a-z0-9-]{1,64}$/, "is not a feed id")).readonly();
 
+const withFormat = (added: unknown) =>
+  Array.isArray(added) ? added.map((row) => (row?.form === undefined ? row : renamed(row))) : added;
+const renamed = ({ form, ...row }: Record<string, unknown>) => ({ ...row, format: form });
+
 const feedChoice = z.strictObject({
   enabled: ids.default([]),
   disabled: ids.default([]),
-  /** Rows as in [[feed]] of inkling.toml. */
-  added: ownFeeds.optional(),
+  /** Rows as in [[feed]] of inkling.toml. An earlier version called `format` `form`. */
+  added: z.preprocess(withFormat, ownFeeds.optional()),
 });
 export type FeedChoice = z.infer<typeof feedChoice>;
 

@@ -13,7 +13,8 @@ import { EXTENSIONS, type Feed, type Format } from "../catalog/feed.ts";
 import type { FeedCopy } from "./copy.ts";
 
 export const STATE = "state.json";
-const BODY = /^body-[0-9a-f]{16}\.[a-z]+$/;
+/** Earlier versions named some copies `pending-…`. */
+const BODY = /^(body|pending)-[0-9a-f]{16}\.[a-z]+$/;
 
 const time = z.iso.datetime();
 const keptCopy = z.object({
@@ -47,7 +48,7 @@ const attempts = z.object({
   requests: z.array(time).readonly().optional(),
 });
 const heldCopy = keptCopy.extend({ why: z.string().optional() });
-const feedState = z.object({
+const currentState = z.object({
   /** The last good copy: the newest copy that a published release contains. */
   copy: keptCopy.optional(),
   /**
@@ -60,11 +61,19 @@ const feedState = z.object({
   /** Attempts to read the feed from the operator's mirror. The mirror's failures do not count as the publisher's. */
   mirror: attempts.extend({ of: z.string() }).optional(),
 });
+/** Earlier versions stored a held copy as `pending`, and a copy without a release as `candidate`. */
+const feedState = currentState
+  .extend({ candidate: keptCopy.optional(), pending: heldCopy.optional() })
+  .transform(({ candidate, pending, held = pending ?? candidate, ...state }) => ({
+    ...state,
+    ...(held && { held }),
+  }));
+
 export type KeptCopy = Readonly<z.infer<typeof keptCopy>>;
 export type HeldCopy = Readonly<z.infer<typeof heldCopy>>;
 /** Times are ISO 8601. */
 export type Attempts = Readonly<z.infer<typeof attempts>>;
-export type FeedState = Readonly<z.infer<typeof feedState>> & {
+export type FeedState = Readonly<z.infer<typeof currentState>> & {
   /** Why the state file could not be read. Never written to disk. */
   readonly damage?: string;
 };

@@ -6,6 +6,7 @@
 //
 // feeds -> claims -> policy -> tables -> segment files -> (rename) -> manifest -> (rename) -> current
 
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ACCEPT_RELEASE } from "@inkling/contract";
 import {
@@ -81,6 +82,7 @@ async function buildLocked(
   arrived: readonly LoadedFeed[] = [],
 ): Promise<Build & { feeds: readonly LoadedFeed[] }> {
   const { dataDir, accept, keepGeo } = request;
+  removeHeldRelease(dataDir, effects);
   sweep(dataDir); // done now, because this build may publish nothing, or be killed
   const code = codeDigest();
   const newest = findNewest(dataDir);
@@ -120,6 +122,20 @@ async function buildLocked(
     ...nextDue(feeds, effects.now()),
     feeds,
   };
+}
+
+/**
+ * Removes a whole release that an earlier version held for the operator. Its copies are the last good ones, so this
+ * build checks them again.
+ */
+function removeHeldRelease(dataDir: string, { emit }: BuildEffects): void {
+  const path = join(dataDir, DATA_FOLDER.releases, "held.json");
+  if (!existsSync(path)) return;
+  rmSync(path);
+  emit({
+    type: "note",
+    text: "removed the release that an earlier version held: this build checks its copies again",
+  });
 }
 
 /** Returns why a feed has no good new copy. A feed without a source, which only mirrors have, is never missing. */

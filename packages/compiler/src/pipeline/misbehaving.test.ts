@@ -2,7 +2,15 @@
 // the next good file is used. packages/compiler/misbehaving-publishers.md lists the same cases.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, mock, test } from "bun:test";
-import fs, { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import fs, {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -651,6 +659,70 @@ describe("if a segment cannot be built", () => {
     await expect(run([mail, tor], DAY_2 + 1, { fetch: false })).rejects.toThrow("names do not fit");
     expect(readFeedsReport(dataDir)?.failed?.why).toContain("names do not fit");
     expect(current().id).toBe(name.slice(-12));
+  });
+});
+
+describe("copies and releases that an earlier version stored", () => {
+  const path = (file: string) => join(dataDir, "feeds", TOR.id, file);
+  const state = () => JSON.parse(readFileSync(path("state.json"), "utf8"));
+
+  test("a pending copy is held, and can be accepted", async () => {
+    script.answer = good(TOR_LIST, 1);
+    await run(TOR, DAY_1);
+    script.answer = (_, response) => void send(response, `${addresses(2, 400).join("\n")}\n`, dated(DAY_2));
+    await run(TOR, DAY_2);
+    const { held, ...rest } = state();
+    const file = held.file.replace("body-", "pending-");
+    renameSync(path(held.file), path(file));
+    const refused = { sha256: "0".repeat(64), why: "no segment can be built with it", code: "" };
+    writeFileSync(path("state.json"), JSON.stringify({ ...rest, refused, pending: { ...held, file } }));
+    expect(await run(TOR, DAY_2 + 1, { onlyDue: true })).toMatchObject({ published: false, held: [TOR.id] });
+    expect(shown().held).toEqual({ sha256: held.sha256, why: held.why });
+    await run(TOR, DAY_2 + 2, { accept: [TOR.id] });
+    expect(shown()).toMatchObject({ state: "loaded", entries: 400 });
+  });
+
+  test("a candidate is used by the next build", async () => {
+    script.answer = good(TOR_LIST, 1);
+    await run(TOR, DAY_1);
+    const { copy, ...rest } = state();
+    writeFileSync(path("state.json"), JSON.stringify({ ...rest, candidate: copy }));
+    expect(await run(TOR, DAY_1 + 1, { onlyDue: true })).toMatchObject({ published: false, held: [] });
+    expect(state().copy.sha256).toBe(copy.sha256);
+  });
+
+  test("a held release is removed with a note, and its copies are checked again", async () => {
+    const most = {
+      widest: { v4: 24, v6: 64 },
+      change: Number.POSITIVE_INFINITY,
+    };
+    const feed = row("tor-bulk-exits", most);
+    script.answer = good(TOR_LIST, 1);
+    const { name } = await run(feed, DAY_1);
+    script.answer = (_, response) => {
+      const wide = numbers(1_600, 0).map((k) => `45.${k >> 8}.${k & 255}.0/24\n`);
+      send(response, wide.join(""), dated(DAY_2));
+    };
+    await run(feed, DAY_2);
+    // An earlier version made the copies of a held release the last good ones.
+    const { copy, held, ...rest } = state();
+    const { why, ...stored } = held;
+    expect(why).toMatch(
+      /^the release fails its check: is_tor_exit: .* would be flagged, but at most 0\.010%/,
+    );
+    writeFileSync(path("state.json"), JSON.stringify({ ...rest, copy: stored }));
+    const file = join(dataDir, "releases/held.json");
+    writeFileSync(file, JSON.stringify(current()));
+    const building = run(feed, DAY_2 + 1, { onlyDue: true });
+    await expect(building).rejects.toThrow("`inkling data update --accept release` publishes it anyway");
+    expect(events[0]).toEqual({
+      type: "note",
+      text: expect.stringContaining("that an earlier version held"),
+    });
+    expect(existsSync(file)).toBe(false);
+    expect(current().id).toBe(name.slice(-12));
+    const accepted = await run(feed, DAY_2 + 2, { onlyDue: true, accept: ["release"] });
+    expect(accepted).toMatchObject({ published: true, held: [] });
   });
 });
 
