@@ -310,6 +310,7 @@ const decision = (i: number, over: object = {}) => ({
     "email.domain": "example.com",
   },
   facts_read: ["ip.country", "ip.asn"],
+  rule_action: null,
   outcome: null as string | null,
   outcome_at: null as string | null,
   ...over,

@@ -147,6 +147,21 @@ describe("assess", () => {
     );
   });
 
+  test("a rule with at_least does not count as what decided if the score is stricter", async () => {
+    await page.route("**/admin/v1/assess", async (route) => {
+      const response = await route.fetch();
+      const { decision, ...rest } = await response.json();
+      const changed = { ...decision, action: "deny", rule: "any-proxy" };
+      await route.fulfill({ response, json: { ...rest, decision: changed, rule_action: "challenge" } });
+    });
+    await go("lookup");
+    await go("assess");
+    await assess({ "IP address": PROXY });
+    const name = "deny decided by the score, which is stricter than rule any-proxy (ruleset 1)";
+    await page.getByRole("heading", { name }).waitFor();
+    await page.unroute("**/admin/v1/assess");
+  });
+
   test("missing data that decided is named", async () => {
     await page.route("**/admin/v1/assess", async (route) => {
       const response = await route.fetch();

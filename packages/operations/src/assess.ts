@@ -10,9 +10,16 @@ import { operation, type Resource, text } from "./operation.ts";
 import { running } from "./problem.ts";
 import { rulesetText } from "./rulesets.ts";
 
-export const factNames = z.array(text).meta({
-  description: "Names of the facts that the matching rules and the reasons read",
-});
+/** What explains a decision, besides the decision itself. */
+export const explanation = {
+  facts_read: z.array(text).meta({
+    description: "Names of the facts that the matching rules and the reasons read",
+  }),
+  rule_action: z.enum(ACTIONS).nullable().meta({
+    description:
+      "The action of the rule that decided, or null. The decision's action is stricter if the score was, and the rule has `at_least`, or because data is missing",
+  }),
+};
 const assessed = z.strictObject({
   decision: schemaOf(DECISION),
   alternatives: z
@@ -34,7 +41,7 @@ const assessed = z.strictObject({
   thresholds: z
     .strictObject({ challenge: z.number(), deny: z.number() })
     .meta({ description: "The scores at and above which this ruleset challenges and denies" }),
-  facts_read: factNames,
+  ...explanation,
 });
 
 export const ASSESS = {

@@ -3,6 +3,7 @@
 import { ACTIONS, DEGRADED_DATA, OUTCOMES, REASON_CODES } from "@inkling/contract";
 import { canonicalMailbox, parseEmail, toAsciiDomain, visitorNetworkOf } from "@inkling/engine";
 import {
+  actionOfRule,
   DEFAULT_RULESET,
   factsRead,
   parseRuleset,
@@ -16,7 +17,7 @@ import { decisionJson } from "@inkling/store/decisions/record";
 import { DAY_MS } from "@inkling/store/keys/day";
 import { isoTime } from "@inkling/store/text/fields";
 import { z } from "zod";
-import { factNames } from "./assess.ts";
+import { explanation } from "./assess.ts";
 import { calibrate } from "./calibration.ts";
 import type { OperationContext } from "./context.ts";
 import {
@@ -63,7 +64,7 @@ const decision = z
   })
   .meta({ id: "Decision" });
 
-const explained = decision.extend({ facts_read: factNames }).meta({ id: "ExplainedDecision" });
+const explained = decision.extend(explanation).meta({ id: "ExplainedDecision" });
 
 const counts = z.strictObject({
   stores_decisions: z
@@ -353,12 +354,15 @@ function hashesOf(settings: OperationContext["settings"], trace: Trace, value: s
 
 type DecisionJson = ReturnType<typeof decisionJson>;
 
-/** Adds the facts that the matching rules and the reasons read. */
+/** Adds the facts that the matching rules and the reasons read, and the action of the rule that decided. */
 async function explain(context: OperationContext, decisions: readonly DecisionJson[]) {
   const rulesets = new Map<number, Ruleset>();
   for (const { ruleset } of decisions)
     if (!rulesets.has(ruleset)) rulesets.set(ruleset, await readRuleset(context, ruleset));
-  return decisions.map((one) => ({ ...one, facts_read: factsRead(one, rulesets.get(one.ruleset)!) }));
+  return decisions.map((one) => {
+    const ruleset = rulesets.get(one.ruleset)!;
+    return { ...one, facts_read: factsRead(one, ruleset), rule_action: actionOfRule(one, ruleset) };
+  });
 }
 
 /** Without the ruleset, or if this version rejects it, only the reasons count. They are the same in every ruleset. */

@@ -5,6 +5,7 @@ import { type Action, type DecisionAnswer, REASON_ROWS, type ReasonCode } from "
 import { Answerer, type LookupFailure } from "@inkling/engine";
 import {
   type Alternative,
+  actionOfRule,
   alternatives,
   decideVisitor,
   factsRead,
@@ -73,7 +74,7 @@ Examples:
     const about = { missing, withEvidence: flags.evidence === true, now, style: terminal.style };
     terminal.out(
       [
-        decisionText(answer, changes, factsRead(answer, ruleset), terminal.style),
+        decisionText(answer, changes, ruleset, terminal.style),
         ...(answer.ip?.reputation === undefined
           ? []
           : [
@@ -179,25 +180,26 @@ const COLORS = { allow: "green", challenge: "yellow", deny: "red" } as const sat
   keyof Style
 >;
 
-/**
- * Shows the decision, its reasons with bars, what would change it, and the facts behind it.
- * @param read names of these facts
- */
+/** Shows the decision, its reasons with bars, what would change it, and the facts behind it. */
 function decisionText(
   answer: DecisionAnswer,
   changes: readonly Alternative[],
-  read: readonly string[],
+  ruleset: Ruleset,
   style: Style,
 ): string {
-  const { action, score, reasons, rule, shadow, degraded, ruleset, review, did_you_mean } = answer;
+  const { action, score, reasons, rule, shadow, degraded, review, did_you_mean } = answer;
   const facts: Readonly<Record<string, unknown>> = answer.facts ?? {};
-  const known = read.filter((name) => facts[name] !== undefined);
+  const known = factsRead(answer, ruleset).filter((name) => facts[name] !== undefined);
   const complete = changes.find(({ without }) => "on_missing" in without);
-  const decider = rule === null ? "the score" : `rule ${rule} of ruleset ${ruleset}`;
+  const ruleAction = actionOfRule(answer, ruleset);
+  const isStricter = ruleAction !== null && ruleAction !== (complete?.action ?? action);
+  const named = `rule ${rule} of ruleset ${ruleset.number}`;
+  const decider = rule === null || isStricter ? "the score" : named;
+  const than = isStricter ? `, which is stricter than ${named}` : "";
   const by =
     complete === undefined
-      ? `${decider} decided`
-      : `on_missing decided, because data is missing; ${decider} would ${complete.action}`;
+      ? `${decider} decided${than}`
+      : `on_missing decided, because data is missing; ${decider} would ${complete.action}${than}`;
   const filled = Math.round(score * BAR_WIDTH);
   const bar = `${"█".repeat(filled)}${"░".repeat(BAR_WIDTH - filled)}`;
   const reasonRows = reasons.map(({ code, weight }) => {

@@ -156,6 +156,19 @@ describe("inkling assess", () => {
     );
   });
 
+  test("says that the score decided if it is stricter than a rule with at_least", async () => {
+    const rule =
+      'name = "tor"\nwhen = "ip.is_tor_exit"\nthen = "challenge"\nat_least = true\nmode = "live"\n';
+    write(`[thresholds]\nchallenge = 0.2\ndeny = 0.3\n[[rule]]\n${rule}`);
+    expect((await inkling("assess", "--ip", "81.2.69.142", "--rules", "rules.toml")).out).toStartWith(
+      "deny: the score decided, which is stricter than rule tor of ruleset 0\n",
+    );
+    write(`[[rule]]\n${rule}`);
+    expect((await inkling("assess", "--ip", "81.2.69.142", "--rules", "rules.toml")).out).toStartWith(
+      "challenge: rule tor of ruleset 0 decided\n",
+    );
+  });
+
   test("says that it does not read what a server remembers", async () => {
     write('[[rule]]\nname = "seen"\nwhen = "history.mailbox_seen"\nthen = "deny"\nmode = "live"\n');
     const { out } = await inkling("assess", "--email", "a@inkling-trial.dev", "--rules", "rules.toml");

@@ -111,3 +111,7 @@ export function factsRead({ rule, shadow, reasons }: Explained, ruleset: Ruleset
   const read = new Set(matched.flatMap(({ condition }) => [...condition.reads]));
   return ruleset.schema.fields.filter(({ index }) => read.has(index)).map(({ name }) => name);
 }
+
+/** Returns the action of the rule that decided. The decision's action is stricter if the score or `on_missing` was. */
+export const actionOfRule = ({ rule }: Pick<Explained, "rule">, { live }: Ruleset): Action | null =>
+  live.find(({ name }) => name === rule)?.then ?? null;

@@ -78,6 +78,24 @@ describe("decisions", () => {
       expect((await ask("GET", `decisions?${query}`)).code).toBe("PARAMETER_INVALID");
   });
 
+  test("are shown with the facts behind them and the action of their rule", async () => {
+    const { ask, store } = await setUp();
+    const rule =
+      'name = "tor"\nwhen = "ip.is_tor_exit && email.free_mail"\nthen = "challenge"\nmode = "live"';
+    const { document } = await ask("POST", "rulesets", { text: `[[rule]]\n${rule}` });
+    await store.decisions.add([
+      decisionRow(5, NOW, { action: "deny", rule: "tor", ruleset: document.number }),
+      decisionRow(6, NOW, { action: "deny", rule: "tor", ruleset: document.number + 1 }), // no such ruleset
+    ]);
+    const explained = async (n: number) => {
+      const { facts_read, rule_action } = (await ask("GET", `decisions/${decisionId(n)}`)).document;
+      return [facts_read, rule_action];
+    };
+    expect(await explained(1)).toEqual([["ip.is_proxy"], null]);
+    expect(await explained(5)).toEqual([["ip.is_proxy", "ip.is_tor_exit", "email.free_mail"], "challenge"]);
+    expect(await explained(6)).toEqual([["ip.is_proxy"], null]);
+  });
+
   test("are found by mailbox and account, with the current key of hashes and the one before it", async () => {
     const [key, before] = ["n".repeat(32), "b".repeat(32)];
     const settings = testSettings({ decisions: true, memoryKey: `${key}|${before}` });

@@ -4,7 +4,7 @@
 // Cost: in small steps, a large network takes up to three seconds, and an AS up to one second. At most one such request
 // per token runs at a time, and at most two in all.
 
-import { type DecisionAnswer, MAX_NETWORKS } from "@inkling/contract";
+import { type Action, type DecisionAnswer, MAX_NETWORKS } from "@inkling/contract";
 import { messageOf, openRelease, ReleaseError } from "@inkling/data";
 import {
   Answerer,
@@ -26,6 +26,7 @@ import {
 } from "@inkling/engine";
 import {
   type Alternative,
+  actionOfRule,
   alternatives,
   decideVisitor,
   factsRead,
@@ -56,6 +57,7 @@ type VisitorAnswer =
       readonly alternatives: readonly Alternative[];
       readonly thresholds: Ruleset["thresholds"];
       readonly facts_read: readonly string[];
+      readonly rule_action: Action | null;
     }
   /** What is wrong with the visitor, one line per mistake. */
   | { readonly refused: readonly string[] };
@@ -192,6 +194,7 @@ export function assessVisitor(
     alternatives: alternatives(found.facts, ruleset, found.degraded),
     thresholds: ruleset.thresholds,
     facts_read: factsRead(found.answer, ruleset),
+    rule_action: actionOfRule(found.answer, ruleset),
   };
 }
 

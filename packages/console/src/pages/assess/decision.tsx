@@ -94,16 +94,22 @@ interface DecisionCardProps {
   readonly ruleset: string;
   readonly alternatives?: Alternatives;
   readonly thresholds?: Thresholds;
+  /** The action of the rule that decided. */
+  readonly ruleAction: Action | null;
   readonly children: ComponentChildren;
 }
 
 /** The action and everything that led to it. */
-export function DecisionCard({ of, ruleset, alternatives = [], thresholds, children }: DecisionCardProps) {
+export function DecisionCard(props: DecisionCardProps) {
+  const { of, ruleset, alternatives = [], thresholds, ruleAction, children } = props;
   const { action, review, score, reasons, rule, shadow, degraded } = of;
   const withoutRule = alternatives.find(({ without }) => "rule" in without);
   return (
     <Card
-      title={[<ActionBadge key="action" action={action} />, ` ${decidedBy(of, alternatives)} (${ruleset})`]}
+      title={[
+        <ActionBadge key="action" action={action} />,
+        ` ${decidedBy(of, alternatives, ruleAction)} (${ruleset})`,
+      ]}
     >
       {review && <Notice kind="warn">The rule asks for a manual review of this visitor.</Notice>}
       {degraded.length > 0 && (
@@ -134,12 +140,16 @@ export function DecisionCard({ of, ruleset, alternatives = [], thresholds, child
 function decidedBy(
   { rule, action, degraded }: Pick<Decision, "rule" | "action" | "degraded">,
   alternatives: Alternatives,
+  ruleAction: Action | null,
 ) {
-  const decider = rule === null ? "the score" : `rule ${rule}`;
   const complete = alternatives.find(({ without }) => "on_missing" in without);
-  if (complete) return `decided by on_missing, because data is missing; ${decider} would ${complete.action}`;
+  const isStricter = ruleAction !== null && ruleAction !== (complete?.action ?? action);
+  const decider = rule === null || isStricter ? "the score" : `rule ${rule}`;
+  const than = isStricter ? `, which is stricter than rule ${rule}` : "";
+  if (complete)
+    return `decided by on_missing, because data is missing; ${decider} would ${complete.action}${than}`;
   const isOpen = alternatives.length === 0 && degraded.length > 0 && action !== "allow";
-  return isOpen ? `decided by ${decider}, or by on_missing` : `decided by ${decider}`;
+  return isOpen ? `decided by ${decider}, or by on_missing${than}` : `decided by ${decider}${than}`;
 }
 
 interface ReasonsProps {
@@ -189,11 +199,16 @@ interface DecisionResultProps {
 }
 
 export function DecisionResult({ of, visitor, isDraft }: DecisionResultProps) {
-  const { decision, facts_read, ...rest } = of;
+  const { decision, facts_read, rule_action, ...rest } = of;
   const { ruleset, facts = {}, ip, email } = decision;
   return (
     <>
-      <DecisionCard of={decision} ruleset={isDraft ? "draft" : rulesetName(ruleset)} {...rest}>
+      <DecisionCard
+        of={decision}
+        ruleset={isDraft ? "draft" : rulesetName(ruleset)}
+        ruleAction={rule_action}
+        {...rest}
+      >
         <Copies json={JSON.stringify(decision, null, 2)}>
           {[visitor.ip, visitor.email].map(
             (value) =>

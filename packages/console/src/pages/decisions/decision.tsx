@@ -47,7 +47,7 @@ interface StoredDecisionProps {
 /** What was decided, why, and from which facts: first those that a rule or reason read. */
 export const StoredDecision = ({ of, children }: StoredDecisionProps) => (
   <div class="beside">
-    <DecisionCard of={of} ruleset={rulesetName(of.ruleset)}>
+    <DecisionCard of={of} ruleset={rulesetName(of.ruleset)} ruleAction={of.rule_action}>
       <Definitions rows={aboutOf(of)} />
       <Copies title="JSON" json={JSON.stringify(of, null, 2)} />
     </DecisionCard>
