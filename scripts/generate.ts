@@ -12,22 +12,19 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { answerTables } from "./generators/answer-tables.ts";
 import { benchFigures } from "./generators/bench-figures.ts";
-import { channelFaultTable } from "./generators/channel-fault-table.ts";
 import { clientAnswers } from "./generators/client-answers.ts";
 import { commandTable } from "./generators/command-table.ts";
-import { consolePages } from "./generators/console-pages.ts";
 import { decisionTables } from "./generators/decision-tables.ts";
 import { evidenceExamples } from "./generators/evidence-examples.ts";
 import { exportColumns } from "./generators/export-columns.ts";
 import { feedTables } from "./generators/feed-tables.ts";
 import type { Generated, Generator } from "./generators/generated.ts";
 import { lineageTables } from "./generators/lineage-tables.ts";
-import { logEventTables } from "./generators/log-event-tables.ts";
-import { metricsTable } from "./generators/metrics-table.ts";
 import { operations } from "./generators/operations.ts";
 import { problems } from "./generators/problems.ts";
 import { pythonFields } from "./generators/python-fields.ts";
 import { recordedTables } from "./generators/recorded-tables.ts";
+import { rowTables } from "./generators/row-tables.ts";
 import { sandboxTables } from "./generators/sandbox-tables.ts";
 import { settingsTable } from "./generators/settings-table.ts";
 import { webhookTables } from "./generators/webhook-tables.ts";
@@ -36,21 +33,18 @@ const ROOT = join(import.meta.dirname, "..");
 const GENERATORS: readonly Generator[] = [
   answerTables,
   benchFigures,
-  channelFaultTable,
   clientAnswers,
   commandTable,
-  consolePages,
   decisionTables,
   evidenceExamples,
   exportColumns,
   feedTables,
   operations,
   lineageTables,
-  logEventTables,
-  metricsTable,
   problems,
   pythonFields,
   recordedTables,
+  rowTables,
   sandboxTables,
   settingsTable,
   webhookTables,

@@ -11,9 +11,7 @@ import {
   NETWORK,
   REPUTATION_FLAGS,
 } from "@inkling/contract";
-import { type GeneratedSection, markdownTable } from "./generated.ts";
-
-const code = (text: string) => `\`${text}\``;
+import { code, type GeneratedSection, tableOn } from "./generated.ts";
 
 /** Merges adjacent rows whose cells after the first are equal into one row: "`isp`, `mobile`". */
 function joined(rows: readonly (readonly [name: string, ...cells: string[]])[]): string[][] {
@@ -27,12 +25,9 @@ function joined(rows: readonly (readonly [name: string, ...cells: string[]])[]):
 }
 
 const meanings = (fields: Fields) =>
-  markdownTable(
-    ["field", "meaning"],
-    joined(
-      Object.entries(fields).flatMap(([name, row]) =>
-        row.optIn === undefined ? [[code(name), row.docs ?? row.description ?? ""] as const] : [],
-      ),
+  joined(
+    Object.entries(fields).flatMap(([name, row]) =>
+      row.optIn === undefined ? [[code(name), row.docs ?? row.description ?? ""] as const] : [],
     ),
   );
 
@@ -59,14 +54,12 @@ export function answerTables(): readonly GeneratedSection[] {
   ]);
   const labels = joined(EVIDENCE_LABELS.map((label) => [code(label), LABEL_ROWS[label].meaning] as const));
   const flags = REPUTATION_FLAGS.map((flag) => [code(flag), FLAG_ROWS[flag].meaning]);
-  const api = (section: string, content: string) => ({ path: "docs/api.md", section, content });
-  const evidence = (section: string, content: string) => ({ path: "docs/evidence.md", section, content });
   return [
-    api("geolocate", markdownTable(["field", "fields"], place)),
-    api("reputation", markdownTable(["flag", "meaning"], flags)),
-    api("network", meanings(NETWORK.fields)),
-    api("email", meanings(ANSWER_FIELDS.email.fields)),
-    evidence("entries", markdownTable(["field", "meaning", "in"], entries)),
-    evidence("labels", markdownTable(["label", "meaning"], labels)),
+    tableOn("docs/api.md", "geolocate", ["field", "fields"], place),
+    tableOn("docs/api.md", "reputation", ["flag", "meaning"], flags),
+    tableOn("docs/api.md", "network", ["field", "meaning"], meanings(NETWORK.fields)),
+    tableOn("docs/api.md", "email", ["field", "meaning"], meanings(ANSWER_FIELDS.email.fields)),
+    tableOn("docs/evidence.md", "entries", ["field", "meaning", "in"], entries),
+    tableOn("docs/evidence.md", "labels", ["label", "meaning"], labels),
   ];
 }

@@ -10,11 +10,9 @@ import {
   REASON_ROWS,
   STARTER_RULESET,
 } from "@inkling/contract";
-import { type GeneratedSection, markdownTable } from "./generated.ts";
+import { code, type GeneratedSection, tableOn } from "./generated.ts";
 
 const PAGE = "docs/decision-reference.md";
-
-const code = (text: string) => `\`${text}\``;
 
 /** Returns the JSON type of a field. "?" marks fields of an object that may be omitted. */
 function typeOf(row: Field): string {
@@ -52,13 +50,13 @@ const starterRules = (): string[][] =>
   });
 
 export function decisionTables(): GeneratedSection[] {
-  const reasons = REASON_CODES.map((code) => {
-    const { weight, when, meaning } = REASON_ROWS[code];
-    return [`\`${code}\``, String(weight), meaning, `\`${when}\``];
+  const reasons = REASON_CODES.map((reason) => {
+    const { weight, when, meaning } = REASON_ROWS[reason];
+    return [code(reason), String(weight), meaning, code(when)];
   });
   const facts = FACT_NAMES.map((name) => {
     const { type, meaning, data } = FACT_ROWS[name];
-    return [`\`${name}\``, type, meaning, data === undefined ? "" : `\`${data}\``];
+    return [code(name), type, meaning, data === undefined ? "" : code(data)];
   });
   const fields = Object.entries<Field>(DECISION.fields).map(([name, row]) => [
     code(name),
@@ -66,25 +64,14 @@ export function decisionTables(): GeneratedSection[] {
     row.docs ?? row.description!.replace(/^[A-Z]/, (letter) => letter.toLowerCase()),
   ]);
   return [
-    {
-      path: "docs/decisions.md",
-      section: "decision",
-      content: markdownTable(["field", "type", "meaning"], fields),
-    },
-    {
-      path: "docs/rulesets.md",
-      section: "starter rules",
-      content: markdownTable(["rule", "what it is about", "action, once it is live", "mode"], starterRules()),
-    },
-    {
-      path: PAGE,
-      section: "reasons",
-      content: markdownTable(["reason", "weight", "applies if", "condition"], reasons),
-    },
-    {
-      path: PAGE,
-      section: "facts",
-      content: markdownTable(["fact", "type", "meaning", "in `degraded` if the data is missing"], facts),
-    },
+    tableOn("docs/decisions.md", "decision", ["field", "type", "meaning"], fields),
+    tableOn(
+      "docs/rulesets.md",
+      "starter rules",
+      ["rule", "what it is about", "action, once it is live", "mode"],
+      starterRules(),
+    ),
+    tableOn(PAGE, "reasons", ["reason", "weight", "applies if", "condition"], reasons),
+    tableOn(PAGE, "facts", ["fact", "type", "meaning", "in `degraded` if the data is missing"], facts),
   ];
 }

@@ -4,7 +4,7 @@ import { SANDBOX_ADDRESSES, SANDBOX_DOMAINS } from "@inkling/contract";
 import { INCLUDE, parseIp } from "@inkling/engine";
 import { type Answer, FIELDS, TABLES, type Table } from "../../packages/bulk/src/fields.ts";
 import { sandboxAddress, sandboxEmail } from "../../packages/server/src/lookup/sandbox.ts";
-import { type GeneratedSection, markdownTable } from "./generated.ts";
+import { code, type GeneratedSection, tableOn } from "./generated.ts";
 
 /** The columns of each table that show what a row is about. */
 const KEYS: Readonly<Record<Table, readonly [name: string, example: string]>> = {
@@ -28,8 +28,6 @@ function answersOf(table: Table): readonly Answer[] {
   return table === "network" ? parsed.map(({ network }) => network) : parsed;
 }
 
-const code = (text: string) => `\`${text}\``;
-
 function rowsOf(table: Table): string[][] {
   const answers = answersOf(table);
   const isWritten = (name: string) => (table === "email" ? name === "providers" : name !== "network_prefix");
@@ -50,7 +48,6 @@ function rowsOf(table: Table): string[][] {
   return [[code(table), code(name), "text", code(example)], ...values];
 }
 
-export function exportColumns(): readonly GeneratedSection[] {
-  const content = markdownTable(["lookup", "column", "type", "example"], TABLES.flatMap(rowsOf));
-  return [{ path: "docs/exports.md", section: "columns", content }];
-}
+export const exportColumns = (): readonly GeneratedSection[] => [
+  tableOn("docs/exports.md", "columns", ["lookup", "column", "type", "example"], TABLES.flatMap(rowsOf)),
+];

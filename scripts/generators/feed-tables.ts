@@ -14,7 +14,7 @@ import type { Label } from "../../packages/compiler/src/catalog/claims.ts";
 import type { Feed, OptIn } from "../../packages/compiler/src/catalog/feed.ts";
 import { FEEDS, NO_LICENCE } from "../../packages/compiler/src/catalog/feeds.ts";
 import { LABELS, weightOfList } from "../../packages/compiler/src/policy/labels.ts";
-import { type GeneratedSection, markdownTable } from "./generated.ts";
+import { code, type GeneratedSection, tableOn } from "./generated.ts";
 
 /** A fixed date, because the URLs of monthly files contain a month. */
 const IN_AUGUST = new Date("2026-08-22T00:00:00Z");
@@ -26,7 +26,6 @@ const WHY: Readonly<Record<OptIn["why"], string>> = {
   dns: "sends DNS queries",
 };
 
-const code = (text: string) => `\`${text}\``;
 const isDefault = ({ optIn }: Feed) => optIn === undefined;
 
 const HOURS: Readonly<Record<number, string>> = {
@@ -96,53 +95,48 @@ export function feedTables(): readonly GeneratedSection[] {
     if (sets === "guard") guards.set(label, [...(guards.get(label) ?? []), code(id)]);
   }
   const lists = FEEDS.filter(({ label }) => label !== undefined && Object.hasOwn(LABELS, label));
-  const feeds = (section: string, content: string) => ({ path: "docs/feeds.md", section, content });
-  const own = (section: string, content: string) => ({ path: "docs/own-feeds.md", section, content });
+  const [page, ownPage, policy] = ["docs/feeds.md", "docs/own-feeds.md", "docs/policy.md"] as const;
   return [
-    own(
+    tableOn(
+      ownPage,
       "formats",
-      markdownTable(
-        ["format", "content"],
-        FEED_FORMATS.map((format) => [code(format), FEED_FORMAT_ROWS[format].meaning]),
-      ),
+      ["format", "content"],
+      FEED_FORMATS.map((format) => [code(format), FEED_FORMAT_ROWS[format].meaning]),
     ),
-    own(
+    tableOn(
+      ownPage,
       "claims",
-      markdownTable(
-        ["claim", "meaning", "formats"],
-        FEED_CLAIMS.map((claim) => [code(claim), FEED_CLAIM_ROWS[claim].meaning, formsWith(claim)]),
-      ),
+      ["claim", "meaning", "formats"],
+      FEED_CLAIMS.map((claim) => [code(claim), FEED_CLAIM_ROWS[claim].meaning, formsWith(claim)]),
     ),
-    feeds("counts", `There are ${on.length} default feeds and ${off.length} optional ones.`),
-    feeds(
+    {
+      path: page,
+      section: "counts",
+      content: `There are ${on.length} default feeds and ${off.length} optional ones.`,
+    },
+    tableOn(
+      page,
       "default feeds",
-      markdownTable(
-        [...HEAD, "seed or own file"],
-        on.map((feed) => [...cells(feed), standIn(feed)]),
-      ),
+      [...HEAD, "seed or own file"],
+      on.map((feed) => [...cells(feed), standIn(feed)]),
     ),
-    feeds(
+    tableOn(
+      page,
       "optional feeds",
-      markdownTable(
-        [...HEAD, "why it is off"],
-        off.map((feed) => [...cells(feed), whyOff(feed)]),
-      ),
+      [...HEAD, "why it is off"],
+      off.map((feed) => [...cells(feed), whyOff(feed)]),
     ),
-    {
-      path: "docs/policy.md",
-      section: "lists",
-      content: markdownTable(
-        ["feed", "label", "sets", "weight", "copies", "dropped after"],
-        lists.map(weighed),
-      ),
-    },
-    {
-      path: "docs/policy.md",
-      section: "guards",
-      content: markdownTable(
-        ["kind", "feeds"],
-        Array.from(guards, ([kind, ids]) => [code(kind), ids.join(", ")]),
-      ),
-    },
+    tableOn(
+      policy,
+      "lists",
+      ["feed", "label", "sets", "weight", "copies", "dropped after"],
+      lists.map(weighed),
+    ),
+    tableOn(
+      policy,
+      "guards",
+      ["kind", "feeds"],
+      Array.from(guards, ([kind, ids]) => [code(kind), ids.join(", ")]),
+    ),
   ];
 }

@@ -17,6 +17,16 @@ export type Generated = GeneratedFile | GeneratedSection;
 /** A pure function that reads rows, returns text and writes nothing. */
 export type Generator = () => readonly Generated[];
 
+export const code = (text: string) => `\`${text}\``;
+
+/** Returns a section of a page that is a table. */
+export const tableOn = (
+  path: string,
+  section: string,
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): GeneratedSection => ({ path, section, content: markdownTable(head, rows) });
+
 /** Returns a Markdown table, with bars inside cells escaped. */
 export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>

@@ -3,17 +3,13 @@
 
 import { DOMAIN_SOURCES, shareOf } from "../../packages/compiler/src/catalog/domain-lineage.ts";
 import { SHARED_ENTRIES } from "../../packages/compiler/src/catalog/shared-entries.ts";
-import { type GeneratedSection, markdownTable } from "./generated.ts";
+import { code, type GeneratedSection, tableOn } from "./generated.ts";
 
-const code = (id: string) => `\`${id}\``;
+const PAGE = "packages/compiler/domain-lists.md";
+
 const percent = (list: string, other: string) => `${(100 * shareOf(list, other)).toFixed(1)}%`;
 
 export function lineageTables(): readonly GeneratedSection[] {
-  const page = (section: string, content: string) => ({
-    path: "packages/compiler/domain-lists.md",
-    section,
-    content,
-  });
   const own = SHARED_ENTRIES.filter(([list, other]) => list === other);
   const lists = own.map(([list]) => list);
   const shares = own.map(([list, , entries]) => [
@@ -29,11 +25,9 @@ export function lineageTables(): readonly GeneratedSection[] {
       why,
     ],
   );
+  const head = ["list", "entries", ...lists.map((list) => `in ${code(list)}`), "on no other"];
   return [
-    page(
-      "shared entries",
-      markdownTable(["list", "entries", ...lists.map((list) => `in ${code(list)}`), "on no other"], shares),
-    ),
-    page("sources", markdownTable(["list", "copies", "share of its entries", "why"], sources)),
+    tableOn(PAGE, "shared entries", head, shares),
+    tableOn(PAGE, "sources", ["list", "copies", "share of its entries", "why"], sources),
   ];
 }

@@ -3,12 +3,12 @@
 import { OPERATIONS, type OperationRow } from "@inkling/contract";
 import { RESOURCES, roleOf } from "../../packages/operations/src/index.ts";
 import { ADMIN_ROUTES } from "../../packages/server/src/admin/routes.ts";
-import { type Generated, markdownTable } from "./generated.ts";
+import { code, type GeneratedSection, tableOn } from "./generated.ts";
 
-export const operations = (): Generated[] => [
-  { path: "docs/api.md", section: "operations", content: publicTable() },
-  { path: "docs/admin-api.md", section: "operations", content: adminTable() },
-  { path: "docs/agents.md", section: "tools", content: toolTable() },
+export const operations = (): GeneratedSection[] => [
+  tableOn("docs/api.md", "operations", ["request", "key", "answer"], publicRows()),
+  tableOn("docs/admin-api.md", "operations", ["request", "role", "answer"], adminRows()),
+  tableOn("docs/agents.md", "tools", ["tool", "role", "what it does"], toolRows()),
 ];
 
 const KEYS: Readonly<Record<OperationRow["access"], string>> = {
@@ -20,28 +20,21 @@ const KEYS: Readonly<Record<OperationRow["access"], string>> = {
   assess: "`assess` scope",
 };
 
-function publicTable(): string {
-  const rows = Object.values(OPERATIONS).flatMap(({ method, path, access, docs }) =>
-    docs === undefined ? [] : [[`\`${method === "ANY" ? "" : `${method} `}${path}\``, KEYS[access], docs]],
+const publicRows = () =>
+  Object.values(OPERATIONS).flatMap(({ method, path, access, docs }) =>
+    docs === undefined ? [] : [[code(`${method === "ANY" ? "" : `${method} `}${path}`), KEYS[access], docs]],
   );
-  return markdownTable(["request", "key", "answer"], rows);
-}
 
-function adminTable(): string {
-  const rows = [...ADMIN_ROUTES.values()].map(({ row }) => [
-    `\`${row.method} ${row.path}\``,
-    row.isOpen ? "none" : `\`${row.role}\``,
+const adminRows = () =>
+  [...ADMIN_ROUTES.values()].map(({ row }) => [
+    code(`${row.method} ${row.path}`),
+    row.isOpen ? "none" : code(row.role),
     row.docs,
   ]);
-  return markdownTable(["request", "role", "answer"], rows);
-}
 
-function toolTable(): string {
-  const all = RESOURCES.flatMap(({ operations }) => Object.entries(operations));
-  const rows = all.map(([id, operation]) => [
-    `\`${id}\``,
-    `\`${roleOf(operation)}\``,
+const toolRows = () =>
+  RESOURCES.flatMap(({ operations }) => Object.entries(operations)).map(([id, operation]) => [
+    code(id),
+    code(roleOf(operation)),
     operation.needsServer ? `${operation.summary} (only over HTTP)` : operation.summary,
   ]);
-  return markdownTable(["tool", "role", "what it does"], rows);
-}

@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Drilled, Tried } from "../../test/harness/recorded-rows.ts";
-import { type GeneratedSection, markdownTable } from "./generated.ts";
+import { type GeneratedSection, tableOn } from "./generated.ts";
 
 const rowsOf = <Row>(table: string): readonly Row[] =>
   JSON.parse(readFileSync(join(import.meta.dirname, `../../test/${table}.json`), "utf8"));
@@ -25,15 +25,12 @@ export function recordedTables(): GeneratedSection[] {
     testLink(row.test),
   ]);
   return [
-    {
-      path: "docs/compatibility.md",
-      section: "compatibility",
-      content: markdownTable(["software", "version", "what was tried", "test"], software),
-    },
-    {
-      path: "docs/faults.md",
-      section: "faults",
-      content: markdownTable(["fault", "served meanwhile", "what remained", "test"], faults),
-    },
+    tableOn(
+      "docs/compatibility.md",
+      "compatibility",
+      ["software", "version", "what was tried", "test"],
+      software,
+    ),
+    tableOn("docs/faults.md", "faults", ["fault", "served meanwhile", "what remained", "test"], faults),
   ];
 }

@@ -8,9 +8,7 @@ import {
   SANDBOX_PROBLEMS,
 } from "@inkling/contract";
 import { sandboxDecisions } from "../../packages/server/src/api/openapi-examples.ts";
-import { type GeneratedSection, markdownTable } from "./generated.ts";
-
-const code = (text: string) => `\`${text}\``;
+import { code, type GeneratedSection, markdownTable } from "./generated.ts";
 
 export function sandboxTables(): readonly GeneratedSection[] {
   const tables = {

@@ -1,26 +1,22 @@
 // webhook-tables.ts: generates the tables of events, payloads and waits in docs/webhooks.md.
 
 import { WEBHOOK_EVENT_NAMES, WEBHOOK_EVENT_ROWS, WEBHOOK_WAITS_SECONDS } from "@inkling/contract";
-import { type GeneratedSection, markdownTable } from "./generated.ts";
+import { code, type GeneratedSection, tableOn } from "./generated.ts";
 
 const PAGE = "docs/webhooks.md";
 
 export function webhookTables(): GeneratedSection[] {
-  const events = WEBHOOK_EVENT_NAMES.map((name) => [`\`${name}\``, WEBHOOK_EVENT_ROWS[name].when]);
+  const events = WEBHOOK_EVENT_NAMES.map((name) => [code(name), WEBHOOK_EVENT_ROWS[name].when]);
   const fields = WEBHOOK_EVENT_NAMES.flatMap((name) =>
     Object.entries(WEBHOOK_EVENT_ROWS[name].data).map(([field, { docs = "" }]) => [
-      `\`${name}\``,
-      `\`${field}\``,
+      code(name),
+      code(field),
       docs,
     ]),
   );
   return [
-    { path: PAGE, section: "webhook-events", content: markdownTable(["event", "sent when"], events) },
-    {
-      path: PAGE,
-      section: "webhook-data",
-      content: markdownTable(["event", "in `data`", "meaning"], fields),
-    },
+    tableOn(PAGE, "webhook-events", ["event", "sent when"], events),
+    tableOn(PAGE, "webhook-data", ["event", "in `data`", "meaning"], fields),
     { path: PAGE, section: "webhook-waits", content: waits() },
   ];
 }
