@@ -50,7 +50,7 @@ export function answerTables(): readonly GeneratedSection[] {
   const entries = Object.entries<Field>(EVIDENCE_ENTRY.fields).map(([name, row]) => [
     code(name),
     row.docs ?? "",
-    row.where ?? "all",
+    row.where ?? row.lookups?.join(", ") ?? "all",
   ]);
   const labels = joined(EVIDENCE_LABELS.map((label) => [code(label), LABEL_ROWS[label].meaning] as const));
   const flags = REPUTATION_FLAGS.map((flag) => [code(flag), FLAG_ROWS[flag].meaning]);

@@ -42,7 +42,10 @@ const PATHS: Readonly<Record<Lookup, string>> = {
 const isPlaceless = (error: unknown) =>
   error instanceof InklingError && error.code === "IP_ADDRESS_NOT_FOUND";
 
-/** A client for one server, with one key. One instance is enough for a process; calls may overlap. */
+/**
+ * A client for one server, with one key. One instance is enough for a process; calls may overlap. {@link Lookups}
+ * describes the methods.
+ */
 export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
   readonly #options: ReadOptions<P>;
   readonly #transport: Transport;
@@ -67,7 +70,6 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
     this.#cache = new AnswerCache(this.#options.cacheEntries);
   }
 
-  /** What a lookup does when the service is unavailable. */
   get onUnavailable(): P {
     return this.#options.onUnavailable;
   }
@@ -77,11 +79,6 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
     return this.#options.key?.startsWith("ink_test_") ?? false;
   }
 
-  /**
-   * Looks up where an address is.
-   * @param ip one IPv4 or IPv6 address, or "me" for this machine's own address
-   * @returns undefined for a public address whose location is unknown
-   */
   geolocate<const O extends LookupOptions>(
     ip: string,
     options?: O,
@@ -93,10 +90,6 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
     return this.#settle(found as Promise<LookupResult<"geolocate", O> | undefined>);
   }
 
-  /**
-   * Looks up whether an address can be trusted.
-   * @param ip one IPv4 or IPv6 address, or "me" for this machine's own address
-   */
   reputation<const O extends LookupOptions>(
     ip: string,
     options?: O,
@@ -104,10 +97,6 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
     return this.#settle(this.#address("reputation", ip, options) as Promise<LookupResult<"reputation", O>>);
   }
 
-  /**
-   * Looks up whether an email address is valid, and whether it is disposable. Invalid syntax is an answer,
-   * not an error.
-   */
   email<const O extends EmailOptions>(
     address: string,
     options?: O,
@@ -115,10 +104,6 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
     return this.#settle(this.#email(address, options) as Promise<LookupResult<"email", O>>);
   }
 
-  /**
-   * Returns a decision about a visitor, with its reasons. In the answer, `degraded` lists the data that was missing.
-   * @param input an event, and an address, an email address or both
-   */
   assess<const O extends AssessOptions>(
     input: DecisionInput,
     options?: O,
@@ -140,12 +125,6 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
     await this.#transport.send(request, this.#limits(options), (it) => this.#transport.text(it));
   }
 
-  /**
-   * Looks up any number of values in order. Reads only as many values as it sends.
-   * @param values any iterable or async iterable of strings: an array, a generator, the lines of a file
-   * @returns one result for each value: its answer, or the error of that value only
-   * @throws InklingError while iterating, if a request fails for good, regardless of `onUnavailable`
-   */
   batch<L extends Lookup, const O extends BatchOptions>(
     lookup: L,
     values: Iterable<string> | AsyncIterable<string>,

@@ -43,12 +43,19 @@ export type LookupResult<L extends Lookup, O extends Extras = Record<never, neve
 export interface Lookups<P extends OnUnavailable = "throw"> {
   /** What a lookup does when the service is unavailable. */
   readonly onUnavailable: P;
-  /** Looks up where an address is. Returns undefined for a public address whose location is unknown. */
+  /**
+   * Looks up where an address is.
+   * @param ip one IPv4 or IPv6 address, or for a server "me": this machine's own address
+   * @returns undefined for a public address whose location is unknown
+   */
   geolocate<const O extends LookupOptions>(
     ip: string,
     options?: O,
   ): Promise<LookupResult<"geolocate", O> | undefined | IfUnavailable<P>>;
-  /** Looks up whether an address can be trusted. */
+  /**
+   * Looks up whether an address can be trusted.
+   * @param ip one IPv4 or IPv6 address, or for a server "me": this machine's own address
+   */
   reputation<const O extends LookupOptions>(
     ip: string,
     options?: O,
@@ -61,13 +68,19 @@ export interface Lookups<P extends OnUnavailable = "throw"> {
     address: string,
     options?: O,
   ): Promise<LookupResult<"email", O> | IfUnavailable<P>>;
-  /** Returns a decision about a visitor, with its reasons. */
+  /**
+   * Returns a decision about a visitor, with its reasons. In the answer, `degraded` lists the data that was missing.
+   * @param input an event, and an address, an email address or both
+   */
   assess<const O extends AssessOptions>(
     input: DecisionInput,
     options?: O,
   ): Promise<DecisionResult<O> | IfUnavailable<P>>;
   /**
-   * Looks up any number of values in order. Returns one result for each: the answer, or an error about that value only.
+   * Looks up any number of values in order. Reads only as many values as it sends.
+   * @param values any iterable or async iterable of strings: an array, a generator, the lines of a file
+   * @returns one result for each value: its answer, or the error of that value only
+   * @throws InklingError while iterating, if a request fails for good, regardless of `onUnavailable`
    */
   batch<L extends Lookup, const O extends BatchOptions>(
     lookup: L,

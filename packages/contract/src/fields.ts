@@ -86,7 +86,6 @@ export const EVIDENCE_ENTRY = {
       of: { type: "text", values: [...REPUTATION_FLAGS, "disposable"] },
       optional: true,
       lookups: ["reputation", "email"],
-      where: "reputation, email",
       docs: "flags that the entry sets or removes",
     },
     fields: {
@@ -108,14 +107,12 @@ export const EVIDENCE_ENTRY = {
     did_you_mean: {
       ...TEXT,
       lookups: ["email"],
-      where: "email",
       docs: "popular domain that the person probably meant, or domain that the name imitates",
     },
     weight: {
       type: "number",
       optional: true,
       lookups: ["email"],
-      where: "email",
       docs: "the feed's weight, if feeds disagree ([policy for mail domains](policy.md#where-lists-disagree))",
     },
     provider: {
@@ -144,7 +141,6 @@ export const EVIDENCE_ENTRY = {
     domain: {
       ...TEXT,
       lookups: ["email"],
-      where: "email",
       docs: "domain on the feed's list: the address's own domain, or a parent",
     },
     mail_host: {

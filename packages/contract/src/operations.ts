@@ -76,6 +76,23 @@ export const OPERATION_TAGS = {
   Server: "The server's state and its documents.",
 } as const;
 
+/** The problems of every request with a key. */
+const KEYED: readonly ProblemCode[] = [
+  "PARAMETER_INVALID",
+  "HOST_INVALID",
+  "KEY_MISSING",
+  "KEY_INVALID",
+  "KEY_EXPIRED",
+  "SOURCE_NOT_ALLOWED",
+  "CALLER_UNKNOWN",
+  "RATE_LIMITED",
+  "INTERNAL",
+  "KEYS_NOT_LOADED",
+];
+const keyed = (...more: ProblemCode[]) =>
+  PROBLEM_CODES.filter((code) => KEYED.includes(code) || more.includes(code));
+const BODIES = ["SCOPE_REQUIRED", "CONTENT_TOO_LARGE", "CONTENT_TYPE_INVALID"] as const;
+
 const BATCH = {
   method: "POST",
   looksUp: "batch",
@@ -83,25 +100,7 @@ const BATCH = {
   description:
     "A JSON body has up to 1,000 values. Values beyond the key's rate return RATE_LIMITED in their position. An NDJSON body may have any number of values, one JSON string per line. The server answers line by line, at the key's rate. The body may be compressed with gzip.",
   body: { ...json("Batch"), [NDJSON_TYPE]: { schema: TEXT, lines: TEXT } },
-  problems: [
-    "PARAMETER_INVALID",
-    "HOST_INVALID",
-    "BATCH_INVALID",
-    "KEY_MISSING",
-    "KEY_INVALID",
-    "KEY_EXPIRED",
-    "SCOPE_REQUIRED",
-    "SOURCE_NOT_ALLOWED",
-    "CALLER_UNKNOWN",
-    "CONTENT_TOO_LARGE",
-    "CONTENT_TYPE_INVALID",
-    "RATE_LIMITED",
-    "TOO_MANY_STREAMS",
-    "QUOTA_EXCEEDED",
-    "INTERNAL",
-    "DATA_NOT_LOADED",
-    "KEYS_NOT_LOADED",
-  ],
+  problems: keyed(...BODIES, "BATCH_INVALID", "TOO_MANY_STREAMS", "QUOTA_EXCEEDED", "DATA_NOT_LOADED"),
   docs: "many values in one request ([batches](batches.md))",
 } as const satisfies Partial<OperationRow>;
 
@@ -215,24 +214,7 @@ const ROWS = {
         content: json("DecisionOutcomeSet"),
       },
     },
-    problems: [
-      "PARAMETER_INVALID",
-      "HOST_INVALID",
-      "BODY_INVALID",
-      "KEY_MISSING",
-      "KEY_INVALID",
-      "KEY_EXPIRED",
-      "SCOPE_REQUIRED",
-      "SOURCE_NOT_ALLOWED",
-      "CALLER_UNKNOWN",
-      "DECISION_NOT_FOUND",
-      "CONTENT_TOO_LARGE",
-      "CONTENT_TYPE_INVALID",
-      "RATE_LIMITED",
-      "INTERNAL",
-      "DECISIONS_UNREACHABLE",
-      "KEYS_NOT_LOADED",
-    ],
+    problems: keyed(...BODIES, "BODY_INVALID", "DECISION_NOT_FOUND", "DECISIONS_UNREACHABLE"),
     docs: "[outcome](decisions.md#outcomes) of a decision",
   },
   geolocate_batch: {
@@ -342,18 +324,7 @@ const ROWS = {
     answers: {
       200: { description: "The current state", headers: KEYED_HEADERS, content: json("Status") },
     },
-    problems: [
-      "PARAMETER_INVALID",
-      "HOST_INVALID",
-      "KEY_MISSING",
-      "KEY_INVALID",
-      "KEY_EXPIRED",
-      "SOURCE_NOT_ALLOWED",
-      "CALLER_UNKNOWN",
-      "RATE_LIMITED",
-      "INTERNAL",
-      "KEYS_NOT_LOADED",
-    ],
+    problems: keyed(),
     docs: "current release, [age of the data](#state-of-the-data) behind each answer, and what is missing. `?include=feeds` adds for each feed: age, entries, checksum, licence, last and next check, and whether it failed, is stale, has expired or is [held](data.md#held-copies). The [admin API](admin-api.md) has the reasons",
   },
   healthz: {

@@ -166,7 +166,6 @@ export const SETTINGS = {
   channelSigningKey: {
     type: "file",
     help: "file with the channel's private key, on the host that publishes",
-    docs: "File with the channel's private key, on the host that publishes.",
     readBy: ["publisher"],
   },
   databaseUrl: {

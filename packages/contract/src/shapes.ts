@@ -22,8 +22,8 @@ interface Described {
   readonly nullable?: true;
   readonly optIn?: OptIn;
   /**
-   * For evidence: the lookups whose entries can contain the field; by default all lookups. `where` describes the same
-   * for the documentation.
+   * For evidence: the lookups whose entries can contain the field; by default all lookups. `where` is more precise, for
+   * the documentation.
    */
   readonly lookups?: readonly Lookup[];
   readonly where?: string;

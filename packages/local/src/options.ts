@@ -1,4 +1,5 @@
-// options.ts: declares the options of createLocal.
+// options.ts: declares the options of createLocal. It is apart from read-options.ts, because the types of the published
+// package must not need @inkling/data.
 
 import type { DataName, OnUnavailable } from "@inkling/client";
 
