@@ -2,11 +2,11 @@
 
 /**
  * Returns the blocks whose first line is a comment with the name of their file, by that name.
- * @param languages as after the fence: `python`, or `js|ts`
+ * @param languages as after the fence: `python`, or `js|ts|html`
  */
 export function namedBlocks(page: string, languages: string): ReadonlyMap<string, string> {
   const blocks = page.matchAll(
-    new RegExp(`^\`\`\`(?:${languages})\\n((?://|#) (\\S+\\.\\w+)\\n[\\s\\S]*?)^\`\`\`$`, "gm"),
+    new RegExp(`^\`\`\`(?:${languages})\\n((?://|#|<!--) (\\S+\\.\\w+)(?: -->)?\\n[\\s\\S]*?)^\`\`\`$`, "gm"),
   );
   return new Map([...blocks].map(([, code, name]) => [name!, code!]));
 }

@@ -101,6 +101,12 @@ class FakeServer:
         """Makes this data missing from now on, as `data.missing` in answers shows. For tests of `require`."""
         self._missing = missing
 
+    def reset(self) -> None:
+        """Forgets every answer, and undoes `fail()` and `lack()`. For a client that tests share."""
+        self._own.clear()
+        self.recover()
+        self.lack()
+
     def send(self, request: Request, _limit: float, _retries: int, read: Callable[[Response], _T]) -> _T:
         return read(self._respond(request))
 

@@ -668,6 +668,16 @@ class Fakes(Case):
         fake.server.recover()
         self.assertEqual(fake.assess("sign_up", ip="192.0.2.1").action, "allow")
 
+    def test_forgets_what_a_test_has_set(self):
+        fake = FakeInkling(require=("is_proxy",))
+        fake.server.answer("reputation", "192.0.2.1", is_tor_exit=True)
+        fake.server.lack("is_proxy")
+        fake.server.fail()
+        fake.server.reset()
+        self.fails("ANSWER_NOT_SET", fake.reputation, "192.0.2.1")
+        fake.server.answer("reputation", "192.0.2.1")
+        self.assertFalse(fake.reputation("192.0.2.1").is_tor_exit)
+
 
 class Asyncio(Case):
     def run_async(self, work):

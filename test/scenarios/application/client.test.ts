@@ -31,25 +31,12 @@ const recipes = ["express", "fastify", "hono", "next"].map((framework) => {
   const isIt = (text: string) => text.includes(`"@inkling/client/${framework}"`);
   return [...SIGN_UP.matchAll(/^```[jt]s\n([\s\S]*?)^```$/gm)].map(([, text]) => text!).find(isIt)!;
 });
-/** The recipe with a CAPTCHA in TypeScript: the module, with the page's lines in place of those that begin as they do. */
-const captcha = (() => {
-  const section = SIGN_UP.split("## Challenge with a CAPTCHA")[1]!;
-  const [, changes] = /^```ts\n([\s\S]*?)^```$/m.exec(section)!;
-  const files = namedBlocks(section, "js");
-  const [imports, replacements] = changes!.split("\n\n");
-  const module = replacements!
-    .trimEnd()
-    .split("\n")
-    .reduce((code, line) => {
-      const start = /^.*?(?:\w\(\w*|secret: )/.exec(line)![0];
-      expect([start, code.split(`\n${start}`).length]).toEqual([start, 2]);
-      return code.replace(new RegExp(`^${RegExp.escape(start)}.*$`, "m"), line);
-    }, files.get("captcha.mjs")!);
-  return [
-    ["captcha", `${imports}\n${module}`],
-    ["with-captcha", files.get("sign-up.mjs")!.replace("./captcha.mjs", "./captcha.js")],
-  ] as const;
-})();
+/** The recipe with a CAPTCHA in TypeScript, with the import that the page names. */
+const CAPTCHA = namedBlocks(readFileSync(join(ROOT, "docs/captcha.md"), "utf8"), "js|ts");
+const captcha = [
+  ["captcha.ts", CAPTCHA.get("captcha.ts")!],
+  ["with-captcha.ts", CAPTCHA.get("sign-up.mjs")!.replace("./captcha.mjs", "./captcha.js")],
+] as const;
 /** Returns the name that a block's first line gives its file, if any, and its extension. */
 const fileOf = (text: string) => /^\/\/ (\S+)\.(m?)ts\n/.exec(text)?.slice(1);
 const typeScript = new Bun.Transpiler({ loader: "ts" });
@@ -170,7 +157,7 @@ describe("the package", () => {
       const [name = `readme-${i}`, module = ""] = fileOf(text) ?? [];
       writeFileSync(join(project, `${basename(name)}.${module}ts`), text);
     });
-    for (const [name, text] of captcha) writeFileSync(join(project, `${name}.ts`), text);
+    for (const [name, text] of captcha) writeFileSync(join(project, name), text);
     const subPaths = Object.keys(JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8")).exports);
     const frameworks = subPaths
       .filter((path) => path !== "." && path !== "./package.json")
@@ -197,6 +184,31 @@ describe("the package", () => {
     );
     expect(await run([join(ROOT, "node_modules/.bin/tsc"), "-p", "."], project)).toBe("");
   });
+});
+
+describe("an existing service", () => {
+  const [, settings] = /^```json\n(\{ "compilerOptions".*)\n```$/m.exec(README)!;
+  test.each(["module", "commonjs"])("compiles the recipe with the README's settings: %s", async (type) => {
+    const folder = join(project, type);
+    mkdirSync(folder);
+    for (const [name, text] of captcha) writeFileSync(join(folder, name), text);
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ type }));
+    writeFileSync(join(folder, "tsconfig.json"), settings!);
+    const compile = (...args: string[]) =>
+      run([join(ROOT, "node_modules/.bin/tsc"), "-p", ".", ...args], folder);
+    expect(await compile()).toBe("");
+    expect(await compile("--lib", "es2022")).toBe("");
+    expect(await compile("--module", "node20")).toBe("");
+    expect(await compile("--module", "esnext", "--moduleResolution", "bundler")).toBe("");
+    // CommonJS that requires an ES module
+    if (type === "commonjs") await expect(compile("--module", "node16")).rejects.toThrow("TS1479");
+    else expect(await compile("--module", "node16")).toBe("");
+  });
+});
+
+test("the README lists the codes that only the client can detect", () => {
+  const [, codes] = /^The type `ClientCode` has ([\s\S]*?)\. `ServerCode`/m.exec(README)!;
+  expect([...codes!.matchAll(/[A-Z_]{2,}/g)].map(([code]) => code)).toEqual(Object.keys(CLIENT_HINTS));
 });
 
 /** How the cases run: the TypeScript client on two runtimes, and the Python client. */
@@ -326,32 +338,52 @@ describe.each(RUNTIMES.filter(([, [program]]) => program !== ""))("on %s", (name
     });
 
     test("the server action for Next.js answers each visitor", async () => {
-      const action = readFileSync(join(project, "actions.js"), "utf8");
-      writeFileSync(join(project, "actions.js"), action.replace("http://127.0.0.1:8080", url));
+      const handler = readFileSync(join(project, "sign-up.js"), "utf8");
+      writeFileSync(join(project, "sign-up.js"), handler.replace("http://127.0.0.1:8080", url));
+      const created = { account: "created" };
+      const asked = { captcha: "the site key" };
       const rows = [
-        ["jane@example.com", "192.0.2.1", "welcome"],
-        ["jane@example.com", "192.0.2.6", "confirm"],
-        ["jane@example.com", undefined, "welcome"],
-        ["jane@example.com", "10.0.0.1", "confirm"],
-        ["jane@example.com", "203.0.113.14", "try again later"],
-        ["jane@disposable.example", "192.0.2.1", "refused"],
-        ["jane@mistyped.example", "192.0.2.1", "Did you mean jane@example.com?"],
-        ["jane", "192.0.2.1", "Please check the email address."],
-        ["", "192.0.2.1", "Please check the email address."],
-        [undefined, "192.0.2.1", "Please check the email address."],
+        [{ email: "jane@example.com" }, "192.0.2.1", created],
+        [{ email: "jane@example.com" }, "192.0.2.6", asked],
+        [{ email: "jane@example.com", "cf-turnstile-response": "wrong" }, "192.0.2.6", asked],
+        [{ email: "jane@example.com", "cf-turnstile-response": "solved" }, "192.0.2.6", created],
+        [{ email: "jane@example.com" }, undefined, created],
+        [{ email: "jane@example.com" }, "10.0.0.1", created],
+        [
+          { email: "jane@example.com" },
+          "203.0.113.14",
+          { error: expect.stringContaining("try again later") },
+        ],
+        [
+          { email: "jane@disposable.example" },
+          "192.0.2.1",
+          { error: expect.stringContaining("cannot accept") },
+        ],
+        [{ email: "jane@mistyped.example" }, "192.0.2.1", { did_you_mean: "jane@example.com" }],
+        [{ email: "jane@mistyped.example", confirmed: "jane@mistyped.example" }, "192.0.2.1", created],
+        [{ email: "" }, "192.0.2.1", { error: "Please check the email address." }],
+        [{}, "192.0.2.1", { error: "Please check the email address." }],
       ] as const;
       const script = `import { signUp } from "./actions.js";
+const ask = globalThis.fetch;
+globalThis.fetch = (to, sent) =>
+  new URL(to).host === "challenges.cloudflare.com"
+    ? Response.json({ success: sent.body.get("response") === "solved" })
+    : ask(to, sent);
 const answers = [];
-for (const [email, from] of ${JSON.stringify(rows)}) {
+for (const [fields, from] of ${JSON.stringify(rows)}) {
   globalThis.sent = from ? { "X-Forwarded-For": from } : {};
   const form = new FormData();
-  if (email !== null) form.set("email", email);
-  answers.push(await signUp(form));
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  answers.push(await signUp({}, form));
 }
 console.log(JSON.stringify(answers));`;
       writeFileSync(join(project, "act.mjs"), script);
-      const answers = await run(["env", `KEY=${tokens.sandbox}`, command[0], "act.mjs"], project);
-      expect(JSON.parse(answers)).toEqual(rows.map(([, , answer]) => answer));
+      const variables = [`KEY=${tokens.sandbox}`, "TURNSTILE_SITE_KEY=the site key"];
+      const printed = await run(["env", ...variables, command[0], "act.mjs"], project);
+      const answers = JSON.parse(printed.split("\n").at(-2)!);
+      expect(answers).toHaveLength(rows.length);
+      for (const [i, [, , answer]] of rows.entries()) expect(answers[i]).toMatchObject(answer);
     });
   }
 

@@ -1,11 +1,13 @@
-// recipes.test.ts: runs each recipe of docs/sign-up-protection.md from the page itself, on its runtime, and sends it
-// the page's curl lines. A recipe whose framework is missing on this machine is skipped and named.
+// recipes.test.ts: runs each recipe of docs/sign-up-protection.md and docs/captcha.md from the page itself, on its
+// runtime, and sends it the page's curl lines. A recipe whose framework is missing on this machine is skipped and named.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { openStore } from "@inkling/store";
+import { launchBrowser, openPage } from "../../harness/browser.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
+import { createDjangoProject } from "../../harness/django-project.ts";
 import { namedBlocks } from "../../harness/named-blocks.ts";
 import { HOW_TO_INSTALL, hasPeer, PEERS, peerPath } from "../../harness/peers.ts";
 import { freePort } from "../../harness/ports.ts";
@@ -16,6 +18,8 @@ import { type SmallServer, startServerOn } from "../../harness/server.ts";
 
 const ROOT = resolve(import.meta.dir, "../../..");
 const PAGE = readFileSync(join(ROOT, "docs/sign-up-protection.md"), "utf8");
+const CAPTCHA_PAGE = readFileSync(join(ROOT, "docs/captcha.md"), "utf8");
+const MIDDLEWARE_PAGE = readFileSync(join(ROOT, "packages/client/MIDDLEWARE.md"), "utf8");
 const PYTHON_PAGE = readFileSync(join(ROOT, "packages/python/README.md"), "utf8");
 const NODE = Bun.which("node")!;
 const BUN = process.execPath;
@@ -28,11 +32,10 @@ const children: Bun.Subprocess[] = [];
 let inkling: SmallServer;
 
 const sectionOf = (title: string) => PAGE.split(/^## /m).find((part) => part.startsWith(`${title}\n`))!;
-const CAPTCHA_SECTION = sectionOf("Challenge with a CAPTCHA");
 /** The variables that the page sets to try the CAPTCHA. */
 const { TURNSTILE_SITE_KEY, TURNSTILE_SECRET } = Object.fromEntries(
   /^export (TURNSTILE.+)$/m
-    .exec(CAPTCHA_SECTION)![1]!
+    .exec(CAPTCHA_PAGE)![1]!
     .split(" ")
     .map((one) => one.split("=")),
 ) as Record<string, string>;
@@ -51,17 +54,11 @@ const startSiteverify = (tokens: Set<string>) =>
       return Response.json({ success, "error-codes": success ? [] : ["timeout-or-duplicate"] });
     },
   });
-/** Returns the block of a page that contains a text. */
-const blockWith = (page: string, text: string) =>
-  [...readFileSync(join(ROOT, page), "utf8").matchAll(/^```(?:ts|python)\n([\s\S]*?)^```$/gm)]
-    .map(([, code]) => code!)
-    .find((code) => code.includes(text))!;
-
 beforeAll(async () => {
   const dataDir = temporaryFolder();
   smallRelease(dataDir, 1);
   const store = await openStore(`sqlite://${join(dataDir, "inkling.db")}`);
-  const [, text] = /^```toml\n([\s\S]*?)^```$/m.exec(PAGE)!;
+  const [, text] = /^```toml\n([\s\S]*?)^```$/m.exec(CAPTCHA_PAGE)!;
   await store.rulesets.publish({ text: text!, note: "test" }, { author: "test", source: "cli" } as never);
   await store.close();
   [inkling] = await Promise.all([startServerOn(dataDir), installClient(project)]);
@@ -84,6 +81,10 @@ interface Recipe {
   readonly change?: (code: string) => string;
   /** Files in place of the section's. The command gets the last one. */
   readonly files?: Iterable<readonly [name: string, code: string]>;
+  /** Runs in the recipe's folder before its files are added to it. */
+  readonly create?: (folder: string) => Promise<unknown>;
+  /** Headers that the application needs of every request. */
+  readonly headersFor?: (url: string) => Promise<Readonly<Record<string, string>>>;
   /** Runs in the recipe's folder before the command. */
   readonly prepare?: (folder: string) => Promise<unknown>;
 }
@@ -95,17 +96,20 @@ async function start(
     command,
     change = (code) => code,
     files = namedBlocks(sectionOf(section), "js|ts|python"),
+    create,
     prepare,
   }: Recipe,
   { key = inkling.keys.test, origin = inkling.origin } = {},
 ): Promise<string> {
   const port = String(freePort());
   const folder = join(project, `${section} ${port}`.replace(/\W+/g, "-"));
+  mkdirSync(folder);
+  await create?.(folder);
   let path = folder;
   for (const [name, code] of files) {
     path = join(folder, name);
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, change(code.replaceAll("3000", port).replace("http://127.0.0.1:8080", origin)));
+    appendFileSync(path, change(code.replaceAll("3000", port).replace("http://127.0.0.1:8080", origin)));
   }
   await prepare?.(folder);
   const child = Bun.spawn([...command(path, port)], {
@@ -127,23 +131,26 @@ async function start(
   return url;
 }
 
-/** Lines of a part of the page that send a sign-up. */
-const curlsOf = (text: string) =>
-  [...text.matchAll(/^(curl http:\/\/127\.0\.0\.1:3000.*)$/gm)].map(([, line]) => line!);
-/** Runs such a line for an application at another address. */
-const sendLine = (line: string, url: string) => {
-  const sent = line.replace("http://127.0.0.1:3000/sign-up", url);
-  return run(["sh", "-c", `${sent} -sS -w '\\n%{http_code}'`], project);
-};
-
-/** The table's rows behind the curl lines: status and a part of the answer. */
-function expected(): readonly (readonly [curl: string, status: number, text: string])[] {
-  const section = PAGE.slice(PAGE.indexOf("## Try it"), PAGE.indexOf("For real visitors"));
-  const curls = curlsOf(section);
-  const rows = [...section.matchAll(/^\| .* \| (\d{3}) \| `(.*?)` \|$/gm)];
-  expect([curls.length, rows.length]).toEqual([4, 4]);
-  return curls.map((line, i) => [line, Number(rows[i]![1]), rows[i]![2]!]);
+/**
+ * Runs a page's commands that send sign-ups to FORM, with another address of the form.
+ * @returns the answers with their statuses
+ */
+async function sendLines(page: string, url: string, headers: Readonly<Record<string, string>> = {}) {
+  const [, commands] = /^```sh\n(FORM=[\s\S]*?)^```$/m.exec(page)!;
+  const folder = temporaryFolder();
+  const lines = Object.entries(headers).map(([name, value]) => `header = "${name}: ${value}"\n`);
+  writeFileSync(join(folder, ".curlrc"), lines.join(""));
+  const command = commands!.replace(/^FORM=\S+/, `FORM=${url}`);
+  const printed = await run(["env", `CURL_HOME=${folder}`, "sh", "-c", command], project);
+  return [...printed.matchAll(/(\S[\s\S]*?)\s+(\d{3})\n/g)].map(
+    ([, text, status]) => [Number(status), text!] as const,
+  );
 }
+
+/** The rows of the table behind the page's commands: status and a part of the answer. */
+const EXPECTED = [...sectionOf("Try it").matchAll(/^\| .* \| (\d{3}) \| `(.*?)` \|$/gm)].map(
+  ([, status, text]) => [Number(status), expect.stringContaining(text!)],
+);
 
 const node = (version: string): Recipe => ({ command: (file) => [NODE, file], version });
 const bun = (version: string): Recipe => ({ command: (file) => [BUN, file], version });
@@ -204,6 +211,13 @@ async function buildNext(folder: string): Promise<void> {
   rmSync(`${route}.ts`);
   await run(["env", "-u", "KEY", NODE, nextIn(folder), "build"], folder);
 }
+/** The route with the import that the page names, and the last two lines of the recipe. */
+function routeOf(page: string): string {
+  expect(page).toContain("import `createPost` from `../../sign-up`, and keep the last two lines");
+  const [code] = namedBlocks(sectionOf("Next.js"), "ts").values();
+  const lines = code!.trim().split("\n").slice(-2).join("\n");
+  return `import { createPost } from "../../sign-up";\n${RECIPES["Next.js"]!.change!(lines)}`;
+}
 const nextIn = (folder: string) => join(folder, "node_modules/next/dist/bin/next");
 const BUILT_NEXT: Recipe = {
   section: "Next.js",
@@ -236,11 +250,8 @@ describe.each(
   const { section = name, version, path = "/sign-up" } = recipe;
   test("answers as the page's table says", async () => {
     const url = await start(section, recipe);
-    for (const [line, status, text] of expected()) {
-      const answer = await sendLine(line, `${url}${path}`);
-      expect(answer).toContain(text);
-      expect(answer.trim().split("\n").at(-1)).toBe(String(status));
-    }
+    expect(EXPECTED).toHaveLength(4);
+    expect(await sendLines(PAGE, `${url}${path}`)).toEqual(EXPECTED as never);
     if (version !== undefined)
       tried(import.meta.path, name, version, "`protect()`, by the recipe in sign-up-protection.md");
   });
@@ -253,38 +264,42 @@ describe.each(
   });
 });
 
-const SITEVERIFY = /https:\/\/challenges\S+(?=")/;
+const SITEVERIFY = /https:\/\/challenges\S+siteverify/;
+const PAGE_FILES = namedBlocks(CAPTCHA_PAGE, "js|ts|html");
+const filesOf = (...names: string[]) => names.map((name) => [name, PAGE_FILES.get(name)!] as const);
 /** The recipe with a CAPTCHA, in each framework that the pages have a version for. */
 const CAPTCHAS: Readonly<Record<string, Recipe | undefined>> = {
-  Express: { ...node("express"), section: "Challenge with a CAPTCHA" },
+  Express: {
+    ...node("express"),
+    files: filesOf("public/index.html", "public/sign-up.js", "captcha.mjs", "sign-up.mjs"),
+  },
+  "Express in TypeScript": {
+    ...bun("express"),
+    files: [
+      ...filesOf("captcha.ts"),
+      ["sign-up.ts", PAGE_FILES.get("sign-up.mjs")!.replace("./captcha.mjs", "./captcha.js")],
+    ],
+  },
   "Next.js": {
-    ...RECIPES["Next.js"]!,
-    change: (code) => {
-      const module = blockWith("packages/client/MIDDLEWARE.md", "export function createPost");
-      const route = code.trim().split("\n").slice(-2).join("\n");
-      return `${module}\n${RECIPES["Next.js"]!.change!(route)}`;
-    },
+    command: RECIPES["Next.js"]!.command,
+    files: [
+      ...[...namedBlocks(MIDDLEWARE_PAGE, "ts")].filter(([name]) => /turnstile|sign-up/.test(name)),
+      ["app/api/sign-up/route.ts", routeOf(MIDDLEWARE_PAGE)],
+    ],
   },
   FastAPI: RECIPES.FastAPI && {
     ...pythonic("fastapi", "-m", "uvicorn", "main:app", "--port", "PORT")!,
     files: namedBlocks(PYTHON_PAGE, "python"),
   },
   Django: RECIPES.Django && {
-    command: (_, port) => [
-      ...["env", "DJANGO_SETTINGS_MODULE=settings", python!, "-B", "-m", "django"],
-      ...["runserver", "--noreload", port],
-    ],
-    change: (code) =>
-      code.startsWith("# settings.py")
-        ? `${code}DEBUG = True\nROOT_URLCONF = "urls"\nSECRET_KEY = "only for this test"\n`
-        : code,
-    files: [
-      ...namedBlocks(PYTHON_PAGE, "python"),
-      [
-        "urls.py",
-        'from django.urls import path\nfrom views import sign_up\n\nurlpatterns = [path("sign-up", sign_up)]\n',
-      ],
-    ],
+    command: (_, port) => [python!, "-B", "manage.py", "runserver", "--noreload", port],
+    create: (folder) => createDjangoProject(folder, python!),
+    files: namedBlocks(PYTHON_PAGE, "python"),
+    async headersFor(url) {
+      const response = await fetch(url);
+      const [, token] = /csrftoken=(\w+)/.exec(response.headers.get("set-cookie")!)!;
+      return { Cookie: `csrftoken=${token}`, "X-CSRFToken": token! };
+    },
   },
 };
 /** In Express, the page leaves out the hook that admits a confirmed address. */
@@ -307,10 +322,17 @@ describe.each(Object.entries(CAPTCHAS))("the CAPTCHA in %s", (name, recipe) => {
     url = await start(section, { ...recipe, change }, { key: inkling.keys.live });
   });
   afterAll(() => siteverify.stop(true));
+  const headersFor = recipe.headersFor ?? (async () => ({}));
+  const post = async (form: string, body: object, from: string) => {
+    const headers = {
+      "Content-Type": "application/json",
+      "X-Forwarded-For": from,
+      ...(await headersFor(form)),
+    };
+    return fetch(form, { method: "POST", headers, body: JSON.stringify(body) });
+  };
   const signUp = async (more: object, from = PROXY) => {
-    const headers = { "Content-Type": "application/json", "X-Forwarded-For": from };
-    const body = JSON.stringify({ email: "jane@gmail.com", ...more });
-    const response = await fetch(`${url}/sign-up`, { method: "POST", headers, body });
+    const response = await post(`${url}/sign-up`, { email: "jane@gmail.com", ...more }, from);
     const answer = (await response.json()) as { readonly detail?: object };
     return [response.status, answer.detail ?? answer]; // FastAPI puts the JSON of a refusal in `detail`
   };
@@ -324,19 +346,13 @@ describe.each(Object.entries(CAPTCHAS))("the CAPTCHA in %s", (name, recipe) => {
     expect((await signUp({ email: "jane@disposable.example" }, "192.0.2.1"))[0]).toBe(422);
   });
   test("answers the page's lines with the sandbox key, and admits a confirmed address", async () => {
-    const sandbox = await start(section, { ...recipe, change });
-    const lines = curlsOf(CAPTCHA_SECTION).map((line) => sendLine(line, `${sandbox}/sign-up`));
-    expect(lines).toHaveLength(2);
-    const [challenged, solved] = await Promise.all(lines);
-    expect(challenged).toContain(TURNSTILE_SITE_KEY!);
-    expect(challenged).toEndWith("\n403");
-    expect(solved).toMatch(/"created".*\n201$/s);
+    const form = `${await start(section, { ...recipe, change })}/sign-up`;
+    const [challenged, solved, ...others] = await sendLines(CAPTCHA_PAGE, form, await headersFor(form));
+    expect(challenged).toEqual([403, expect.stringContaining(TURNSTILE_SITE_KEY!)]);
+    expect(solved).toEqual([201, expect.stringContaining('"created"')]);
+    expect(others).toEqual([]);
     const email = "jane@mistyped.example";
-    const send = async (body: object) => {
-      const headers = { "Content-Type": "application/json", "X-Forwarded-For": "192.0.2.1" };
-      return (await fetch(`${sandbox}/sign-up`, { method: "POST", headers, body: JSON.stringify(body) }))
-        .status;
-    };
+    const send = async (body: object) => (await post(form, body, "192.0.2.1")).status;
     expect(await send({ email })).toBe(422);
     expect(await send({ email, confirmed: email })).toBe(CONFIRMS[name] ? 201 : 422);
   });
@@ -369,6 +385,60 @@ describe.each(Object.entries(CAPTCHAS))("the CAPTCHA in %s", (name, recipe) => {
     });
     expect(await signUp({})).toEqual([201, { account: "to be confirmed" }]);
   });
+});
+
+test("the page of the CAPTCHA shows it to a challenged visitor, and sends its token", async () => {
+  const tokens = new Set(["solved"]);
+  const siteverify = startSiteverify(tokens);
+  const change = (code: string) => code.replace(SITEVERIFY, siteverify.url.href);
+  const site = await start("the page", { ...CAPTCHAS.Express!, change });
+  const browser = await launchBrowser();
+  try {
+    const faults: string[] = [];
+    const isOurs = (origin: string) => [site, "https://challenges.cloudflare.com"].includes(origin);
+    const page = await openPage(
+      browser,
+      { extraHTTPHeaders: { "X-Forwarded-For": "192.0.2.6" } },
+      faults,
+      isOurs,
+    );
+    // The visitor solves the second one.
+    const script = `const tokens = ["wrong", "solved"];
+let input;
+globalThis.turnstile = {
+  render(place, { sitekey }) {
+    input = Object.assign(document.createElement("input"), { name: "cf-turnstile-response", type: "hidden" });
+    document.querySelector(place).append(sitekey, input);
+    this.reset("widget");
+    return "widget";
+  },
+  reset(widget) {
+    if (widget === "widget") input.value = tokens.shift();
+  },
+};`;
+    await page.route("https://challenges.cloudflare.com/**", (route) =>
+      route.fulfill({ contentType: "text/javascript", body: script }),
+    );
+    await page.goto(site);
+    await page.getByLabel("Email").fill("jane@example.com");
+    const status = page.getByRole("status");
+    const submit = async () => {
+      const answered = page.waitForResponse(`${site}/sign-up`);
+      await page.getByRole("button").click();
+      await (await answered).finished();
+    };
+    for (let i = 0; i < 2; i++) {
+      await submit();
+      await status.filter({ hasText: "Please solve the CAPTCHA" }).waitFor();
+    }
+    expect(await page.locator("#captcha").textContent()).toBe(TURNSTILE_SITE_KEY!);
+    await submit();
+    await status.filter({ hasText: "Account created." }).waitFor();
+    expect([...tokens]).toEqual([]);
+    expect(faults).toEqual([]);
+  } finally {
+    await Promise.all([browser.close(), siteverify.stop(true)]);
+  }
 });
 
 test("the Auth0 Action in auth-hooks.md decides about each visitor", async () => {

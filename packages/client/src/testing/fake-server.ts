@@ -92,6 +92,13 @@ export class FakeServer {
     this.missing = missing;
   }
 
+  /** Forgets every answer, and undoes `fail()` and `lack()`. For a client that tests share. */
+  reset(): void {
+    this.own.clear();
+    this.recover();
+    this.lack();
+  }
+
   /** Answers a request of the client, which uses this as its `fetch`. */
   async fetch(url: string, { body, headers, signal }: RequestInit): Promise<Response> {
     signal?.throwIfAborted();

@@ -15,7 +15,7 @@ export type FakeOptions<P extends OnUnavailable> = Pick<
 
 /** A real client whose server runs in this process. */
 export class FakeInkling<P extends OnUnavailable = "throw"> extends Inkling<P> {
-  /** The fake server: `answer()`, `fail()`, `recover()`, `lack()`. */
+  /** The fake server: `answer()`, `fail()`, `recover()`, `lack()`, `reset()`. */
   readonly server: FakeServer;
 
   constructor(options: FakeOptions<P>, server: FakeServer = new FakeServer()) {

@@ -136,6 +136,18 @@ describe("a fake client", () => {
     assert.equal((await inkling.reputation("192.0.2.1")).is_proxy, false);
   });
 
+  test("forgets what a test has set", async () => {
+    const inkling = fakeInkling({ require: ["is_proxy"] });
+    const { server } = inkling;
+    server.answer("reputation", "192.0.2.1", { is_tor_exit: true });
+    server.lack("is_proxy");
+    server.fail();
+    server.reset();
+    await assert.rejects(inkling.reputation("192.0.2.1"), { code: "ANSWER_NOT_SET" });
+    server.answer("reputation", "192.0.2.1", {});
+    assert.deepEqual(await inkling.reputation("192.0.2.1"), NO_FLAGS);
+  });
+
   test("decides as a test wants", async () => {
     const inkling = fakeInkling({ onUnavailable: "allow" });
     inkling.server.answer("assess", "jane@acme.com", { action: "challenge", review: true });
