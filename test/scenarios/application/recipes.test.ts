@@ -205,18 +205,26 @@ async function buildNext(folder: string): Promise<void> {
   writeFileSync(join(folder, "package.json"), "{}");
   writeFileSync(join(folder, "app/layout.js"), "export default ({ children }) => children;");
   // Next.js would install TypeScript for a .ts file.
-  const route = join(folder, "app/api/sign-up/route");
-  const code = readFileSync(`${route}.ts`, "utf8");
-  writeFileSync(`${route}.js`, new Bun.Transpiler({ loader: "ts" }).transformSync(code));
-  rmSync(`${route}.ts`);
+  const compiler = new Bun.Transpiler({
+    loader: "tsx",
+    tsconfig: '{ "compilerOptions": { "jsx": "react" } }',
+  });
+  for (const path of [...new Bun.Glob("app/**/*.ts*").scanSync(folder)].map((name) => join(folder, name))) {
+    const code = compiler.transformSync(readFileSync(path, "utf8"));
+    writeFileSync(
+      path.replace(/tsx?$/, "js"),
+      code.replace(/^import Script/m, 'import React from "react";\n$&'),
+    );
+    rmSync(path);
+  }
   await run(["env", "-u", "KEY", NODE, nextIn(folder), "build"], folder);
 }
+const ROUTE = "app/api/sign-up/route.ts";
 /** The route with the import that the page names, and the last two lines of the recipe. */
-function routeOf(page: string): string {
-  expect(page).toContain("import `createPost` from `../../sign-up`, and keep the last two lines");
+function routeOfHandler(): string {
+  expect(MIDDLEWARE_PAGE).toContain("import `createPost` from `../../sign-up`, and keep the last two lines");
   const [code] = namedBlocks(sectionOf("Next.js"), "ts").values();
-  const lines = code!.trim().split("\n").slice(-2).join("\n");
-  return `import { createPost } from "../../sign-up";\n${RECIPES["Next.js"]!.change!(lines)}`;
+  return `import { createPost } from "../../sign-up";\n${code!.trim().split("\n").slice(-2).join("\n")}`;
 }
 const nextIn = (folder: string) => join(folder, "node_modules/next/dist/bin/next");
 const BUILT_NEXT: Recipe = {
@@ -284,7 +292,7 @@ const CAPTCHAS: Readonly<Record<string, Recipe | undefined>> = {
     command: RECIPES["Next.js"]!.command,
     files: [
       ...[...namedBlocks(MIDDLEWARE_PAGE, "ts")].filter(([name]) => /turnstile|sign-up/.test(name)),
-      ["app/api/sign-up/route.ts", routeOf(MIDDLEWARE_PAGE)],
+      [ROUTE, RECIPES["Next.js"]!.change!(routeOfHandler())],
     ],
   },
   FastAPI: RECIPES.FastAPI && {
@@ -387,58 +395,70 @@ describe.each(Object.entries(CAPTCHAS))("the CAPTCHA in %s", (name, recipe) => {
   });
 });
 
-test("the page of the CAPTCHA shows it to a challenged visitor, and sends its token", async () => {
-  const tokens = new Set(["solved"]);
-  const siteverify = startSiteverify(tokens);
-  const change = (code: string) => code.replace(SITEVERIFY, siteverify.url.href);
-  const site = await start("the page", { ...CAPTCHAS.Express!, change });
-  const browser = await launchBrowser();
-  try {
-    const faults: string[] = [];
-    const isOurs = (origin: string) => [site, "https://challenges.cloudflare.com"].includes(origin);
-    const page = await openPage(
-      browser,
-      { extraHTTPHeaders: { "X-Forwarded-For": "192.0.2.6" } },
-      faults,
-      isOurs,
-    );
-    // The visitor solves the second one.
-    const script = `const tokens = ["wrong", "solved"];
+/** Cloudflare's script in a page: its visitor solves the second CAPTCHA. */
+const TURNSTILE = `const tokens = ["wrong", "solved"];
 let input;
 globalThis.turnstile = {
   render(place, { sitekey }) {
     input = Object.assign(document.createElement("input"), { name: "cf-turnstile-response", type: "hidden" });
     document.querySelector(place).append(sitekey, input);
-    this.reset("widget");
+    this.reset();
     return "widget";
   },
-  reset(widget) {
-    if (widget === "widget") input.value = tokens.shift();
+  reset() {
+    input.value = tokens.shift();
   },
-};`;
-    await page.route("https://challenges.cloudflare.com/**", (route) =>
-      route.fulfill({ contentType: "text/javascript", body: script }),
-    );
-    await page.goto(site);
-    await page.getByLabel("Email").fill("jane@example.com");
-    const status = page.getByRole("status");
-    const submit = async () => {
-      const answered = page.waitForResponse(`${site}/sign-up`);
-      await page.getByRole("button").click();
-      await (await answered).finished();
-    };
-    for (let i = 0; i < 2; i++) {
-      await submit();
-      await status.filter({ hasText: "Please solve the CAPTCHA" }).waitFor();
-    }
-    expect(await page.locator("#captcha").textContent()).toBe(TURNSTILE_SITE_KEY!);
-    await submit();
-    await status.filter({ hasText: "Account created." }).waitFor();
-    expect([...tokens]).toEqual([]);
-    expect(faults).toEqual([]);
-  } finally {
-    await Promise.all([browser.close(), siteverify.stop(true)]);
+};
+const implicit = document.querySelector(".cf-turnstile");
+if (implicit) turnstile.render(".cf-turnstile", implicit.dataset);`;
+const NEXT_ACTION: Recipe = {
+  ...BUILT_NEXT,
+  files: [
+    ...[...namedBlocks(MIDDLEWARE_PAGE, "tsx?")].filter(([name]) => name.startsWith("app/")),
+    [ROUTE, routeOfHandler()],
+  ],
+};
+describe.each(
+  Object.entries({
+    Express: { recipe: CAPTCHAS.Express!, path: "/" },
+    "Next.js, built": hasPeer("next") ? { recipe: NEXT_ACTION, path: "/sign-up" } : undefined,
+  }),
+)("the page of the CAPTCHA in %s", (name, row) => {
+  if (row === undefined) {
+    test.skip(`needs ${NEEDED[name]}`, () => {});
+    return;
   }
+  test("shows it to a challenged visitor, and sends its token", async () => {
+    const tokens = new Set(["solved"]);
+    const siteverify = startSiteverify(tokens);
+    const change = (code: string) => code.replace(SITEVERIFY, siteverify.url.href);
+    const site = await start(`page ${name}`, { ...row.recipe, change });
+    const browser = await launchBrowser();
+    try {
+      const faults: string[] = [];
+      const options = { extraHTTPHeaders: { "X-Forwarded-For": "192.0.2.6" } };
+      const isOurs = (origin: string) => [site, "https://challenges.cloudflare.com"].includes(origin);
+      const page = await openPage(browser, options, faults, isOurs);
+      await page.route("https://challenges.cloudflare.com/**", (route) =>
+        route.fulfill({ contentType: "text/javascript", body: TURNSTILE }),
+      );
+      await page.goto(`${site}${row.path}`);
+      await page.getByLabel("Email").fill("jane@example.com");
+      await page.getByRole("button").click();
+      for (const token of ["wrong", "solved"]) {
+        const value = `document.querySelector("[name=cf-turnstile-response]")?.value === "${token}"`;
+        await page.waitForFunction(value);
+        await page.getByText("Please solve the CAPTCHA").waitFor();
+        await page.getByText(TURNSTILE_SITE_KEY!).waitFor();
+        await page.getByRole("button").click();
+      }
+      await page.getByRole("status").filter({ hasText: "created" }).waitFor();
+      expect([...tokens]).toEqual([]);
+      expect(faults).toEqual([]);
+    } finally {
+      await Promise.all([browser.close(), siteverify.stop(true)]);
+    }
+  });
 });
 
 test("the Auth0 Action in auth-hooks.md decides about each visitor", async () => {
