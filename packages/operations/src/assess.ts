@@ -10,7 +10,7 @@ import { operation, type Resource, text } from "./operation.ts";
 import { running } from "./problem.ts";
 import { rulesetText } from "./rulesets.ts";
 
-/** What explains a decision, besides the decision itself. */
+/** What explains a decision. */
 export const explanation = {
   facts_read: z.array(text).meta({
     description: "Names of the facts that the matching rules and the reasons read",
