@@ -208,7 +208,7 @@ describe("an existing service", () => {
 
 test("the README lists the codes that only the client can detect", () => {
   const [, codes] = /^The type `ClientCode` has ([\s\S]*?)\. `ServerCode`/m.exec(README)!;
-  expect([...codes!.matchAll(/[A-Z_]{2,}/g)].map(([code]) => code)).toEqual(Object.keys(CLIENT_HINTS));
+  expect([...codes!.matchAll(/[A-Z_]{2,}/g)].map(([code]) => code)).toEqual(Object.keys(CLIENT_ERRORS));
 });
 
 /** How the cases run: the TypeScript client on two runtimes, and the Python client. */
