@@ -339,9 +339,12 @@ INSERT INTO visits VALUES (1, '${PROXY}'), (2, '${OTHER}'), (3, '2001:db8::1');\
   }
   const asText = joined!.replaceAll(/(?<=<?= )ip\b/g, "inet_or_null(ip)");
   expect(asText.match(/inet_or_null/g)).toHaveLength(4);
-  await psql("text.sql", "ALTER TABLE visits ALTER ip TYPE text; UPDATE visits SET ip = '-' WHERE id = 3;");
+  await psql(
+    "text.sql",
+    `ALTER TABLE visits ALTER ip TYPE text; UPDATE visits SET ip = '-' WHERE id = 3; INSERT INTO visits VALUES (4, '::FFFF:${PROXY}');`,
+  );
   expect(await psql("join.sql", asText)).toBe(
-    `1|${PROXY}/32|GB|${smallCity(1)}|t\n2|${OTHER}/32|||\n3|-|||\n`,
+    `1|${PROXY}/32|GB|${smallCity(1)}|t\n2|${OTHER}/32|||\n3|-|||\n4|::FFFF:${PROXY}|GB|${smallCity(1)}|t\n`,
   );
 
   const listed = smallDomain(1);
