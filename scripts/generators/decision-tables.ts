@@ -37,8 +37,8 @@ const starterRules = (): string[][] =>
     const setting = (key: string) => new RegExp(`^${key} = "?(.*?)"?$`, "m").exec(keys)?.[1];
     const action = [
       code(setting("then")!),
-      setting("at_least") && "at least",
-      setting("review") && "and a review",
+      setting("at_least") === "true" && "at least",
+      setting("review") === "true" && "and a review",
     ];
     const text = comment.replace(/^# /gm, "").trim().replaceAll("\n", " ");
     return [

@@ -239,7 +239,7 @@ export interface Decision {
   readonly score: number;
   /** The reasons behind the score. Later versions may add codes. */
   readonly reasons: readonly Reason[];
-  /** The rule that decided, which is the first live rule that matched; null if none matched, so that the score decided. The action may be stricter than the rule's: with `at_least` because of the score, and if `degraded` lists data because of `on_missing`. */
+  /** The first live rule that matched; null if none did. The rule decided, unless its action is milder than the decision's: then the score decided, because the rule has `at_least`, or `on_missing`, if `degraded` lists data. */
   readonly rule: string | null;
   /** What each matching shadow rule would have decided. Shadow rules never change the action. */
   readonly shadow: readonly ShadowRule[];

@@ -210,7 +210,7 @@ export const DECISION = {
     review: {
       type: "boolean",
       description: "True if a rule asks for a manual review",
-      docs: "`true` if the rule that decided asks for a manual review",
+      docs: "`true` if the `rule` asks for a manual review",
     },
     score: {
       type: "number",
@@ -245,8 +245,8 @@ export const DECISION = {
       type: "text",
       nullable: true,
       description:
-        "The rule that decided, which is the first live rule that matched; null if none matched, so that the score decided. The action may be stricter than the rule's: with `at_least` because of the score, and if `degraded` lists data because of `on_missing`",
-      docs: "the rule that decided, which is the first live rule that matched; `null` if none matched, so that the score decided. If the rule has [`at_least`](rulesets.md#rules-and-the-score), the score may have made the action stricter; if `degraded` is not empty, [`on_missing`](#missing-data) may have",
+        "The first live rule that matched; null if none did. The rule decided, unless its action is milder than the decision's: then the score decided, because the rule has `at_least`, or `on_missing`, if `degraded` lists data",
+      docs: "the first live rule that matched; `null` if none did, so that the score decided. The rule decided, unless the score was stricter and the rule has [`at_least`](rulesets.md#rules-and-the-score), or `degraded` is not empty and [`on_missing`](#missing-data) was stricter",
     },
     shadow: {
       type: "list",

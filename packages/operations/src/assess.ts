@@ -17,7 +17,7 @@ export const explanation = {
   }),
   rule_action: z.enum(ACTIONS).nullable().meta({
     description:
-      "The action of the rule that decided, or null. The decision's action is stricter if the score was, and the rule has `at_least`, or because data is missing",
+      "The action of `rule`, or null. The decision's action is stricter if the score decided, because the rule has `at_least`, or `on_missing`",
   }),
 };
 const assessed = z.strictObject({

@@ -50,7 +50,7 @@ const decision = z
     review: z.boolean(),
     score: z.number(),
     reasons: z.array(z.strictObject({ code: text, weight: z.number(), precision: z.number().optional() })),
-    rule: text.nullable().meta({ description: "The rule that decided; null if no rule matched" }),
+    rule: text.nullable().meta({ description: "The first live rule that matched; null if none did" }),
     shadow: z.array(z.strictObject({ rule: text, action, review: z.literal(true).optional() })),
     degraded: z.array(z.enum(DEGRADED_DATA)),
     ruleset: count,
@@ -354,7 +354,7 @@ function hashesOf(settings: OperationContext["settings"], trace: Trace, value: s
 
 type DecisionJson = ReturnType<typeof decisionJson>;
 
-/** Adds the facts that the matching rules and the reasons read, and the action of the rule that decided. */
+/** Adds the facts that the matching rules and the reasons read, and the action of the decision's rule. */
 async function explain(context: OperationContext, decisions: readonly DecisionJson[]) {
   const rulesets = new Map<number, Ruleset>();
   for (const { ruleset } of decisions)

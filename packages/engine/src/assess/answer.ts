@@ -112,6 +112,6 @@ export function factsRead({ rule, shadow, reasons }: Explained, ruleset: Ruleset
   return ruleset.schema.fields.filter(({ index }) => read.has(index)).map(({ name }) => name);
 }
 
-/** Returns the action of the rule that decided. The decision's action is stricter if the score or `on_missing` was. */
+/** Returns the action of the decision's rule. The decision's action is stricter if the score or `on_missing` decided. */
 export const actionOfRule = ({ rule }: Pick<Explained, "rule">, { live }: Ruleset): Action | null =>
   live.find(({ name }) => name === rule)?.then ?? null;

@@ -17,7 +17,7 @@ import type { Example, LiveRule, Reason, Rule, Ruleset, ShadowRule } from "./rul
 
 export interface Decision {
   readonly action: Action;
-  /** True if the rule that decided asks for a person to review the visitor. */
+  /** True if `rule` asks for a person to review the visitor. */
   readonly review: boolean;
   /** From 0 to 1, rounded to two decimal places. */
   readonly score: number;
@@ -28,8 +28,8 @@ export interface Decision {
     readonly precision?: number;
   }[];
   /**
-   * Name of the rule that decided; null if the score decided. If data is missing, `on_missing` may be stricter than
-   * both.
+   * Name of the first live rule that matched; null if none did. The score decides nevertheless if it is stricter and the
+   * rule has `at_least`. If data is missing, `on_missing` may be stricter than both.
    */
   readonly rule: string | null;
   /** What the matching shadow rules would have decided, in the order of the file. */

@@ -94,7 +94,7 @@ interface DecisionCardProps {
   readonly ruleset: string;
   readonly alternatives?: Alternatives;
   readonly thresholds?: Thresholds;
-  /** The action of the rule that decided. */
+  /** The action of the decision's rule. */
   readonly ruleAction: Action | null;
   readonly children: ComponentChildren;
 }
