@@ -119,6 +119,22 @@ test("DuckDB joins visits with the Parquet export, as docs/exports.md says", asy
   const hex = `00000000000000000000ffff${Buffer.from([81, 2, 69, 142]).toString("hex")}`;
   expect(await rowsOf(one!.replaceAll(/'0{20}ffff[0-9a-f]{8}'/g, `'${hex}'`))).toEqual([["GB"]]);
 
+  await rowsOf(
+    `CREATE OR REPLACE TABLE visits AS SELECT unnest([${[
+      [81, 2, 69, 0],
+      [81, 2, 69, 255],
+      [81, 2, 70, 0],
+      [8, 8, 8, 8],
+    ].map((bytes) => Buffer.from(bytes).readUInt32BE())}]::BIGINT[]) AS ip_number`,
+  );
+  const [blocks] = queriesIn("Other warehouses").map((query) => query.replace(/;\s*$/, ""));
+  expect((await rowsOf(`${blocks} ORDER BY ip_number`)).map(([, country]) => country)).toEqual([
+    null,
+    "GB",
+    "GB",
+    null,
+  ]);
+
   const day = join(temp, "history/day=2026-11-29");
   mkdirSync(day, { recursive: true });
   copyFileSync(join(temp, "countries.parquet"), join(day, "countries.parquet"));
