@@ -46,6 +46,7 @@ export async function* batchResults<T>(
   limits: BatchLimits,
 ): AsyncGenerator<BatchResult<T>, void, undefined> {
   limits.signal?.throwIfAborted();
+  const batch = { transport, lookup, path, limits };
   const source = inGroups(values, limits.size, limits.lingerMs);
   const requests: GroupRequest<T>[] = [];
   let isPulling = false;
@@ -60,8 +61,7 @@ export async function* batchResults<T>(
     try {
       const next = await source.next();
       if (next.done) end = {};
-      else if (!isStopped)
-        requests.push(new GroupRequest(transport, lookup, path, next.value, limits, () => wake()));
+      else if (!isStopped) requests.push(new GroupRequest(batch, next.value, () => wake()));
     } catch (error) {
       end = { error };
     }
@@ -107,6 +107,13 @@ export async function* batchResults<T>(
   }
 }
 
+interface Batch {
+  readonly transport: Transport;
+  readonly lookup: Lookup;
+  readonly path: string;
+  readonly limits: BatchLimits;
+}
+
 /** A group of values, sent until each value has a result. */
 class GroupRequest<T> {
   isDone = false;
@@ -117,15 +124,8 @@ class GroupRequest<T> {
   private readonly stopped = new AbortController();
 
   /** @param onChange called when there are more results to take, and when the group is done */
-  constructor(
-    transport: Transport,
-    lookup: Lookup,
-    path: string,
-    values: readonly string[],
-    limits: BatchLimits,
-    onChange: () => void,
-  ) {
-    this.run(transport, lookup, path, values, limits, onChange)
+  constructor(batch: Batch, values: readonly string[], onChange: () => void) {
+    this.run(batch, values, onChange)
       .catch((error) => {
         this.failure = { error };
       })
@@ -144,11 +144,8 @@ class GroupRequest<T> {
   }
 
   private async run(
-    transport: Transport,
-    lookup: Lookup,
-    path: string,
+    { transport, lookup, path, limits }: Batch,
     values: readonly string[],
-    limits: BatchLimits,
     onChange: () => void,
   ): Promise<void> {
     const { results } = this;

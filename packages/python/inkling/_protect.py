@@ -12,8 +12,7 @@ import inspect
 import logging
 import re
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Callable, Dict, Generator, List, Mapping, Optional, Sequence, Set, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Union
 
 from ._address import visitor_address
 from ._aio import AsyncInkling
@@ -67,7 +66,6 @@ class Visit:
 
 
 NOT_ACCEPTED = Refusal(415, {"error": "Send a form or JSON."})
-_Steps = Generator[Callable[[], Any], Any, Union[Admitted, Refusal]]
 
 
 def kind_of(content_type: Optional[str]) -> Optional[str]:
@@ -140,38 +138,22 @@ class Gate:
 
     def decide(self, request: Any, visit: Visit, *context: Any) -> Union[Admitted, Refusal]:
         """`context` is what the hooks get after their first argument."""
-        steps = self._steps(self._client, request, visit, context)
+        work = self._decide(self._client, request, visit, context)
         try:
-            step = next(steps)
-            while True:
-                try:
-                    result = step()
-                except InklingError as error:
-                    step = steps.throw(error)
-                else:
-                    step = steps.send(result)
-        except StopIteration as end:
+            work.send(None)
+        except StopIteration as end:  # it has nothing to wait for, so it ends at once
             return end.value  # type: ignore[no-any-return]
+        work.close()
+        raise TypeError("inkling: a hook of a view that is not a coroutine function must not be one either")
 
     async def decide_async(self, request: Any, visit: Visit, *context: Any) -> Union[Admitted, Refusal]:
         """As `decide`; hooks may be coroutine functions."""
-        steps = self._steps(self._aio, request, visit, context)
-        try:
-            step = next(steps)
-            while True:
-                try:
-                    result = step()
-                    if inspect.isawaitable(result):
-                        result = await result
-                except InklingError as error:
-                    step = steps.throw(error)
-                else:
-                    step = steps.send(result)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
+        return await self._decide(self._aio, request, visit, context)
 
-    def _steps(self, client: Any, request: Any, visit: Visit, context: Sequence[Any]) -> _Steps:
-        """Yields the calls to make, and gets their results, so that one text serves both kinds of client and hook."""
+    async def _decide(
+        self, client: Any, request: Any, visit: Visit, context: Sequence[Any]
+    ) -> Union[Admitted, Refusal]:
+        """One text for both kinds of client and hook: it waits only for what returns an awaitable."""
         if isinstance(visit.body, Refusal):
             return visit.body
         visitor: Dict[str, Any] = {"user_agent": (visit.header("user-agent") or "")[:_MAX_USER_AGENT] or None}
@@ -179,29 +161,29 @@ class Gate:
         if self._email is not None:
             email = _email_in(visit.body, self._email)
             if email is None:
-                refusal = yield from self._refuse_email(InvalidEmail(_CHECK_EMAIL), None, context)
+                refusal = await self._refuse_email(InvalidEmail(_CHECK_EMAIL), None, context)
                 return refusal or Refusal(422, {"error": _CHECK_EMAIL})
             visitor["email"] = email
         ip = self._address_of(request, visit)
         if self._more is not None:
-            visitor.update((yield partial(self._more, request)) or {})
+            visitor.update(await _result(self._more(request)) or {})
         decision: Admitted
         try:
             if ip is None:
                 raise InklingError("ADDRESS_UNKNOWN", "The visitor's address is unknown")
-            decision = yield partial(client.assess, self._event, ip=ip, **visitor)
+            decision = await _result(client.assess(self._event, ip=ip, **visitor))
         except InklingError as error:
             decision = self._settle(error)
         if isinstance(decision, Unavailable) and _is_nobody(decision) and email is not None:
             self._warn("judged a visitor only by the email address", decision, "by email")
             try:
-                decision = yield partial(client.assess, self._event, **visitor)
+                decision = await _result(client.assess(self._event, **visitor))
             except InklingError as error:
                 decision = self._settle(error)
         if isinstance(decision, Unavailable):
             denies = decision.verdict == "deny"
             if self._on_undecided is not None:
-                yield partial(self._on_undecided, decision)
+                await _result(self._on_undecided(decision))
             else:
                 what = "refused a visitor" if denies else "let a visitor in"
                 self._warn("%s without a decision" % what, decision, decision.error.code)
@@ -210,26 +192,26 @@ class Gate:
         meant = decision.did_you_mean
         if meant is not None or any(reason.code == "invalid_email" for reason in decision.reasons):
             error_text = _CHECK_EMAIL if meant is None else "Did you mean %s?" % meant
-            refusal = yield from self._refuse_email(InvalidEmail(error_text, email, meant), decision.id, context)
+            refusal = await self._refuse_email(InvalidEmail(error_text, email, meant), decision.id, context)
             if refusal is not None:
                 return refusal
         body = {"error": self._message, "decision": decision.id}
         if decision.action == "deny":
-            return Refusal(403, body, (yield partial(self._on_denied, decision, *context)) if self._on_denied else None)
+            return Refusal(403, body, await _result(self._on_denied(decision, *context)) if self._on_denied else None)
         if decision.action == "challenge" and self._on_challenge is not None:
-            answer = yield partial(self._on_challenge, decision, *context)
+            answer = await _result(self._on_challenge(decision, *context))
             if not (isinstance(answer, str) and answer == "admit"):
                 return Refusal(403, body, answer)
         return decision
 
-    def _refuse_email(
+    async def _refuse_email(
         self, invalid: InvalidEmail, decision: Optional[str], context: Sequence[Any]
-    ) -> Generator[Callable[[], Any], Any, Optional[Refusal]]:
+    ) -> Optional[Refusal]:
         named = {"error": invalid.error, "did_you_mean": invalid.did_you_mean, "decision": decision}
         body = {name: value for name, value in named.items() if value is not None}
         if self._on_invalid is None:
             return Refusal(422, body)
-        answer = yield partial(self._on_invalid, invalid, *context)
+        answer = await _result(self._on_invalid(invalid, *context))
         return None if isinstance(answer, str) and answer == "admit" else Refusal(422, body, answer)
 
     def _address_of(self, request: Any, visit: Visit) -> Optional[str]:
@@ -251,6 +233,10 @@ class Gate:
             error = unavailable.error
             _log.warning("protect() %s: %s. %s", what, error.code, error.hint)
         self._warned.add(once)
+
+
+async def _result(value: Any) -> Any:
+    return await value if inspect.isawaitable(value) else value
 
 
 def _is_nobody(unavailable: Unavailable) -> bool:

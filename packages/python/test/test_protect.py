@@ -101,8 +101,11 @@ class Decided(unittest.TestCase):
 
     def test_hooks(self):
         async def later(*_):
+            await asyncio.sleep(0)
             return "later"
 
+        with self.assertRaisesRegex(TypeError, "coroutine function"):
+            self.gate(fake_visitors(), "192.0.2.6", on_challenge=later)
         refused = self.gate(fake_visitors(), email=SPAM, on_denied=lambda decision: decision.action)
         self.assertEqual((refused.status, refused.answer), (403, "deny"))
         asked = self.gate(fake_visitors(), "192.0.2.6", on_challenge=lambda decision: {"captcha": decision.id})
