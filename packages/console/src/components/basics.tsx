@@ -42,12 +42,22 @@ export const RelativeTime = ({ iso }: { iso: string }) => (
   </time>
 );
 
-export const Expiry = ({ iso }: { iso: string | null }) => (iso ? <RelativeTime iso={iso} /> : <>never</>);
-
 export const ExternalLink = ({ href, text = href }: { href: string; text?: string }) => (
   <a href={href} rel="noreferrer noopener" target="_blank">
     {text}
   </a>
+);
+
+/** Links, separated by commas. */
+export const LinkList = ({ links }: { links: readonly (readonly [text: string, href: string])[] }) => (
+  <>
+    {links.map(([text, href], i) => (
+      <span key={text}>
+        {i > 0 && ", "}
+        <a href={href}>{text}</a>
+      </span>
+    ))}
+  </>
 );
 
 /** Text with its URLs as links, as some licences require. */

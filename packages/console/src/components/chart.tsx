@@ -4,7 +4,7 @@ import { max, min, nice, sum, ticks } from "d3-array";
 import { line, stack } from "d3-shape";
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { formatCompact, formatCount } from "../format.ts";
+import { formatCompact, formatCount, formatPercent } from "../format.ts";
 
 const HEIGHT = 180;
 /** Maximum width of a character in a label, and the gap between the labels and the axis. */
@@ -208,6 +208,11 @@ export const Meter = ({ part, text, color = "good" }: MeterProps) => (
       <rect fill={`var(--${color})`} width={Math.min(100, Math.max(2, part * 100))} height={8} rx={2} />
     </svg>
   </span>
+);
+
+/** A number that is a part of a whole: "1,200, 12%". */
+export const PartMeter = ({ n, of, color }: { n: number; of: number; color: MeterColor }) => (
+  <Meter part={n / of} text={`${formatCount(n)}, ${formatPercent(n / of)}`} color={color} />
 );
 
 /**

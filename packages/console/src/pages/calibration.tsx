@@ -4,16 +4,16 @@
 import { useState } from "preact/hooks";
 import type { Calibration } from "../answers.ts";
 import { call } from "../api.ts";
-import { Badge, Button, Card, Marked } from "../components/basics.tsx";
+import { Button, Card, Marked } from "../components/basics.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { type Column, TableCard, TwoLines } from "../components/table.tsx";
 import { countOf, formatCount } from "../format.ts";
 import { useLoad } from "../hooks.ts";
 import { useRefusal } from "../session.ts";
-import { ActionBadge, meaningOf } from "./assess/decision.tsx";
+import { meaningOf } from "./assess/decision.tsx";
 import { unixText } from "./rules/draft.ts";
 import { Publish } from "./rules/publish.tsx";
-import { shareOf } from "./rules/replay.tsx";
+import { ruleOf, shareOf } from "./rules/replay.tsx";
 
 type Reason = Calibration["reasons"][number];
 type Rule = Calibration["rules"][number];
@@ -113,17 +113,7 @@ const REASON_COLUMNS: readonly Column<Reason>[] = [
 ];
 
 const RULE_COLUMNS: readonly Column<Rule>[] = [
-  [
-    "Rule",
-    ({ rule, mode, action }) => (
-      <>
-        <code>{rule}</code> <ActionBadge action={action} />
-        {mode === "shadow" && <Badge kind="faint">shadow</Badge>}
-      </>
-    ),
-    undefined,
-    ({ rule }) => rule,
-  ],
+  ["Rule", ruleOf, undefined, ({ rule }) => rule],
   ["Live", ({ live }) => formatCount(live), "number", ({ live }) => live],
   ["In shadow", ({ shadow }) => formatCount(shadow), "number", ({ shadow }) => shadow],
   ...LABELS,

@@ -2,7 +2,7 @@
 // traffic.
 
 import { useContext } from "preact/hooks";
-import { Badge, Card, RelativeTime } from "../components/basics.tsx";
+import { Badge, Card, LinkList, RelativeTime } from "../components/basics.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { formatDuration } from "../format.ts";
 import { type Concern, type Status, StatusContext } from "../status.tsx";
@@ -39,13 +39,7 @@ const ConcernRow = ({ page, kind, text, links }: Concern) => (
   <li>
     <Badge kind={kind}>{kind === "bad" ? "fix" : "look"}</Badge>
     <span>
-      {text}{" "}
-      {links.slice(0, MAX_LINKS).map(([name, href], i) => (
-        <span key={name}>
-          {i > 0 && ", "}
-          <a href={href}>{name}</a>
-        </span>
-      ))}
+      {text} <LinkList links={links.slice(0, MAX_LINKS)} />
       {links.length > MAX_LINKS && (
         <>
           {" and "}

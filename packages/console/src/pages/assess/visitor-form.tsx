@@ -1,12 +1,11 @@
 // visitor-form.tsx: shows a form for one visitor, and what a ruleset decides about that visitor.
 
 import type { FactType } from "@inkling/contract";
-import type { TargetedSubmitEvent } from "preact";
 import { useState } from "preact/hooks";
 import type { DeclaredFacts } from "../../answers.ts";
 import { call } from "../../api.ts";
 import { Card } from "../../components/basics.tsx";
-import { Field, Select, TextField } from "../../components/form.tsx";
+import { Field, Form, Select, TextField } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { useLoad } from "../../hooks.ts";
 import { DecisionResult } from "./decision.tsx";
@@ -32,38 +31,25 @@ export function AssessVisitor({ title, given, declared, text }: AssessVisitorPro
   const [asked, setAsked] = useState({ query: new URLSearchParams(given), text });
   const { query } = asked;
   const entered = (name: string) => ({ name, defaultValue: query.get(name) ?? "" });
-  const submit = (event: TargetedSubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    // a new object, so that the same visitor is assessed again
-    setAsked({ query: queryOf(new FormData(event.currentTarget)), text });
-  };
+  // a new object, so that the same visitor is assessed again
+  const submit = async (values: FormData) => setAsked({ query: queryOf(values), text });
   return (
     <>
       <Card title={title}>
-        <form onSubmit={submit}>
-          <div class="grid">
-            <TextField
-              label="Event"
-              name="event"
-              defaultValue={query.get("event") ?? DEFAULT_EVENT}
-              required
-            />
-            <TextField label="IP address" placeholder="81.2.69.142" {...entered("ip")} />
-            <TextField label="Email address" placeholder="jane@example.com" {...entered("email")} />
-            <TextField label="User agent" placeholder="Mozilla/5.0 …" {...entered("user_agent")} />
-            <TextField label="Expected country" placeholder="DE" {...entered("expected_country")} />
-            {Object.entries(declared).map(([name, type]) => (
-              <FactField key={name} type={type} label={`Fact ${name}`} {...entered(fieldOf(name))} />
-            ))}
-          </div>
-          <p class="actions">
-            <button type="submit">Assess</button>
-            <span class="faint">
-              Enter an address, an email address, or both. Nothing is stored, logged or counted. Facts that
-              begin with <code>count.</code> or <code>history.</code> are unknown here.
-            </span>
+        <Form class="grid" needs="read" action="Assess" submit={submit}>
+          <TextField label="Event" name="event" defaultValue={query.get("event") ?? DEFAULT_EVENT} required />
+          <TextField label="IP address" placeholder="81.2.69.142" {...entered("ip")} />
+          <TextField label="Email address" placeholder="jane@example.com" {...entered("email")} />
+          <TextField label="User agent" placeholder="Mozilla/5.0 …" {...entered("user_agent")} />
+          <TextField label="Expected country" placeholder="DE" {...entered("expected_country")} />
+          {Object.entries(declared).map(([name, type]) => (
+            <FactField key={name} type={type} label={`Fact ${name}`} {...entered(fieldOf(name))} />
+          ))}
+          <p class="faint">
+            Enter an address, an email address, or both. Nothing is stored, logged or counted. Facts that
+            begin with <code>count.</code> or <code>history.</code> are unknown here.
           </p>
-        </form>
+        </Form>
       </Card>
       <div aria-live="polite">
         {isVisitor(query) && (

@@ -1,6 +1,5 @@
 // feed.tsx: shows one feed: its state, ages, last error, licence and entries, and its claims about a value.
 
-import type { TargetedSubmitEvent } from "preact";
 import { useState } from "preact/hooks";
 import type {
   Answer,
@@ -12,7 +11,7 @@ import type {
   UnusedFeed,
 } from "../../answers.ts";
 import { Card, Definitions, ExternalLink, Linked, Notice, RelativeTime } from "../../components/basics.tsx";
-import { TextField, textOf } from "../../components/form.tsx";
+import { Form, TextField, textOf } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { TableCard } from "../../components/table.tsx";
 import { formatCount, formatDuration } from "../../format.ts";
@@ -136,14 +135,11 @@ const Releases = ({ of: { history } }: { of: Pick<Feed, "history"> }) => (
 /** Looks up a value and shows this feed's part of the evidence. */
 function Claims({ id }: { id: string }) {
   const [asked, setAsked] = useState<{ readonly value: string }>();
-  const ask = (event: TargetedSubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    // a new object, so that the same value is looked up again
-    setAsked({ value: textOf(new FormData(event.currentTarget), "value") });
-  };
+  // a new object, so that the same value is looked up again
+  const ask = async (values: FormData) => setAsked({ value: textOf(values, "value") });
   return (
     <Card title="What this feed claims about a value">
-      <form onSubmit={ask}>
+      <Form needs="read" action="Look up" submit={ask}>
         <TextField
           label="Value"
           note="An address, a network, a domain or an email address. The server looks it up in the release in use, and does not log it."
@@ -151,10 +147,7 @@ function Claims({ id }: { id: string }) {
           maxLength={320}
           required
         />
-        <p class="actions">
-          <button type="submit">Look up</button>
-        </p>
-      </form>
+      </Form>
       <div aria-live="polite">{asked && <ClaimsAbout key={asked} id={id} {...asked} />}</div>
     </Card>
   );

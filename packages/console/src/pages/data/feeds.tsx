@@ -3,7 +3,7 @@
 
 import { useState } from "preact/hooks";
 import type { Feed, UnusedFeed } from "../../answers.ts";
-import { Badge, Card, type Kind, Notice } from "../../components/basics.tsx";
+import { Badge, Card, type Kind, LinkList, Notice } from "../../components/basics.tsx";
 import { Meter, Sparkline } from "../../components/chart.tsx";
 import { Field, Select, TextField } from "../../components/form.tsx";
 import { Table, TableCard, TwoLines } from "../../components/table.tsx";
@@ -127,12 +127,7 @@ const ErrorGroup = ({ error, ids }: ErrorOfSeveral) => (
     <details>
       <summary>{`${ids.length} feeds: ${error}`}</summary>
       <p>
-        {ids.map((id, i) => (
-          <span key={id}>
-            {i > 0 && ", "}
-            <a href={`#/data/${id}`}>{id}</a>
-          </span>
-        ))}
+        <LinkList links={ids.map((id) => [id, `#/data/${id}`])} />
       </p>
     </details>
   </Notice>

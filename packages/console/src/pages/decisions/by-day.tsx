@@ -5,9 +5,9 @@ import { sum } from "d3-array";
 import type { DecisionCounts } from "../../answers.ts";
 import { call } from "../../api.ts";
 import { Card, Code, Definitions } from "../../components/basics.tsx";
-import { BarChart, Meter, type MeterColor } from "../../components/chart.tsx";
+import { BarChart, type MeterColor, PartMeter } from "../../components/chart.tsx";
 import { Loaded } from "../../components/loaded.tsx";
-import { DAY_MS, formatCount, formatPercent } from "../../format.ts";
+import { DAY_MS, formatCount } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
 
 const DAYS = 30;
@@ -52,12 +52,13 @@ const METERS: Readonly<Record<Action, MeterColor>> = { allow: "good", challenge:
 
 function Totals({ of: days }: { of: DecisionCounts["days"] }) {
   const all = sum(days, ({ count }) => count);
-  const shareOf = (action: Action) => {
-    const n = sum(days, (day) => (day.action === action ? day.count : 0));
-    return (
-      <Meter part={n / all} text={`${formatCount(n)}, ${formatPercent(n / all)}`} color={METERS[action]} />
-    );
-  };
+  const shareOf = (action: Action) => (
+    <PartMeter
+      n={sum(days, (day) => (day.action === action ? day.count : 0))}
+      of={all}
+      color={METERS[action]}
+    />
+  );
   return (
     <div>
       <h3>Actions</h3>

@@ -5,9 +5,9 @@ import { sum } from "d3-array";
 import type { Refusals, Usage, UsagePoint } from "../../answers.ts";
 import { call } from "../../api.ts";
 import { Definitions } from "../../components/basics.tsx";
-import { BarChart, Meter, type MeterColor } from "../../components/chart.tsx";
+import { BarChart, type MeterColor, PartMeter } from "../../components/chart.tsx";
 import { Loaded } from "../../components/loaded.tsx";
-import { DAY_MS, flagName, formatCount, formatPercent } from "../../format.ts";
+import { DAY_MS, flagName } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
 
 /** Each scope with its title. */
@@ -38,10 +38,8 @@ export function KeyUsage({ id }: { id: string }) {
 }
 
 /** A row for a share of a whole. A row for 0 has no content, so it is omitted. */
-function shareOf(name: string, n: number, whole: number, color: MeterColor) {
-  const text = `${formatCount(n)}, ${formatPercent(n / whole)}`;
-  return [name, n > 0 && <Meter part={n / whole} text={text} color={color} />] as const;
-}
+const shareOf = (name: string, n: number, whole: number, color: MeterColor) =>
+  [name, n > 0 && <PartMeter n={n} of={whole} color={color} />] as const;
 
 interface SharesProps {
   readonly title: string;

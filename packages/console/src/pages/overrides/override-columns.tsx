@@ -3,8 +3,9 @@
 
 import { REPUTATION_FLAGS } from "@inkling/contract";
 import type { Override } from "../../answers.ts";
-import { Badge, Expiry, RelativeTime } from "../../components/basics.tsx";
+import { Badge, RelativeTime } from "../../components/basics.tsx";
 import { Action } from "../../components/operation.tsx";
+import { Value } from "../../components/resource.tsx";
 import { type Column, TwoLines } from "../../components/table.tsx";
 import { flagName } from "../../format.ts";
 
@@ -58,7 +59,7 @@ const VERDICT_COLUMNS: readonly Column<Override>[] = [
 
 export const OVERRIDE_COLUMNS: readonly Column<Override>[] = [
   ...VERDICT_COLUMNS,
-  ["Expires", ({ expires_at }) => <Expiry iso={expires_at} />],
+  ["Expires", ({ expires_at }) => <Value name="expires_at" of={expires_at} />],
 ];
 
 /** Columns for past and present overrides: what each decided, and what became of it. */

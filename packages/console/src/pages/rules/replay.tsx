@@ -143,7 +143,7 @@ export const ChangedActions = ({ actions }: Pick<Replayed, "actions">) => (
   </>
 );
 
-const ruleOf = ({ rule, mode, action }: Rule) => (
+export const ruleOf = ({ rule, mode, action }: Pick<Rule, "rule" | "mode" | "action">) => (
   <>
     <code>{rule}</code> <ActionBadge action={action} />
     {mode === "shadow" && <Badge kind="faint">shadow</Badge>}
