@@ -3,7 +3,7 @@
 
 import { CONTINENT_CODES, COUNTRY_CODES } from "./countries.ts";
 import { NETWORK_KINDS, NETWORK_SERVICES } from "./fields.ts";
-import { REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
+import { FLAG_ROWS, REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
 
 /**
  * Results of a crawler check, which compares the address with the ranges that the claimed crawler's operator publishes.
@@ -103,7 +103,7 @@ export const flagFact = (flag: ReputationFlag): FlagFact => `ip.${flag}`;
 const FLAG_FACTS = Object.fromEntries(
   REPUTATION_FLAGS.map((flag) => [
     flagFact(flag),
-    { type: "boolean", data: flag, meaning: "the reputation lookup's flag" },
+    { type: "boolean", data: flag, meaning: FLAG_ROWS[flag].reason.meaning },
   ]),
 ) as Readonly<Record<FlagFact, { readonly type: "boolean" } & FactRow>>;
 
@@ -115,7 +115,10 @@ const PLACE = { data: "geolocation" } as const;
 const FACTS = {
   event: { type: "text", meaning: "what the visitor is doing, as sent by the caller: `sign_up`" },
   user_agent: { type: "text", meaning: "the `User-Agent` sent by the caller" },
-  expected_country: { ...COUNTRY, meaning: "the country sent by the caller, as ISO 3166-1 alpha-2" },
+  expected_country: {
+    ...COUNTRY,
+    meaning: "the country sent by the caller, such as the card's: ISO 3166-1 alpha-2",
+  },
   "ip.network": { type: "text", meaning: "the /24 or /48 around the address" },
   ...FLAG_FACTS,
   "ip.kind": {
@@ -160,9 +163,13 @@ const FACTS = {
   },
   "ip.city": { type: "text", ...PLACE, meaning: "the city's name" },
   "ip.time_zone": { type: "text", ...PLACE, meaning: "the time zone's IANA name" },
-  "ip.latitude": { type: "number", ...PLACE, meaning: "degrees" },
-  "ip.longitude": { type: "number", ...PLACE, meaning: "degrees" },
-  "ip.accuracy_radius": { type: "number", ...PLACE, meaning: "kilometres" },
+  "ip.latitude": { type: "number", ...PLACE, meaning: "the location's latitude in degrees" },
+  "ip.longitude": { type: "number", ...PLACE, meaning: "the location's longitude in degrees" },
+  "ip.accuracy_radius": {
+    type: "number",
+    ...PLACE,
+    meaning: "how far the address may be from the location, in kilometres",
+  },
   "ip.distance": {
     type: "number",
     ...PLACE,
