@@ -275,8 +275,36 @@ describe.each(
 const SITEVERIFY = /https:\/\/challenges\S+siteverify/;
 const PAGE_FILES = namedBlocks(CAPTCHA_PAGE, "js|ts|html");
 const filesOf = (...names: string[]) => names.map((name) => [name, PAGE_FILES.get(name)!] as const);
+/**
+ * A recipe of sign-up-protection.md with the hook that the page has for its framework. Its handler creates the account of
+ * every visitor with a decision.
+ */
+function withHookOf(framework: string): Recipe {
+  const hook = new RegExp(`^${framework}:\n\n\`\`\`js\n([\\s\\S]*?)^\`\`\`$`, "m").exec(CAPTCHA_PAGE)![1]!;
+  const module = PAGE_FILES.get("captcha.mjs")!.replace(
+    /^ {2}async onChallenge[\s\S]*?^ {2}\},\n/m,
+    () => hook,
+  );
+  const [recipe] = namedBlocks(sectionOf(framework), "js").values();
+  const code = recipe!
+    .replace("trustProxy: 1", "trustProxy: 1, ...captcha")
+    .replace(
+      /\w[\w.]*\.action === "allow"/,
+      (action) => `(${action} || ${action.split(".action")[0]}.score !== undefined)`,
+    );
+  return {
+    command: RECIPES[framework]!.command,
+    files: [
+      ["captcha.mjs", module],
+      ["sign-up.mjs", `import { captcha } from "./captcha.mjs";\n${code}`],
+    ],
+  };
+}
 /** The recipe with a CAPTCHA, in each framework that the pages have a version for. */
 const CAPTCHAS: Readonly<Record<string, Recipe | undefined>> = {
+  Fastify: withHookOf("Fastify"),
+  Hono: withHookOf("Hono"),
+  Koa: withHookOf("Koa"),
   Express: {
     ...node("express"),
     files: filesOf("public/index.html", "public/sign-up.js", "captcha.mjs", "sign-up.mjs"),
@@ -299,6 +327,10 @@ const CAPTCHAS: Readonly<Record<string, Recipe | undefined>> = {
     ...pythonic("fastapi", "-m", "uvicorn", "main:app", "--port", "PORT")!,
     files: namedBlocks(PYTHON_PAGE, "python"),
   },
+  Flask: RECIPES.Flask && {
+    ...pythonic("flask", "-m", "flask", "run", "--port", "PORT")!,
+    files: namedBlocks(PYTHON_PAGE, "python"),
+  },
   Django: RECIPES.Django && {
     command: (_, port) => [python!, "-B", "manage.py", "runserver", "--noreload", port],
     create: (folder) => createDjangoProject(folder, python!),
@@ -310,8 +342,13 @@ const CAPTCHAS: Readonly<Record<string, Recipe | undefined>> = {
     },
   },
 };
-/** In Express, the page leaves out the hook that admits a confirmed address. */
-const CONFIRMS: Readonly<Record<string, boolean>> = { "Next.js": true, FastAPI: true, Django: true };
+/** The other recipes leave out the hook that admits a confirmed address. */
+const CONFIRMS: Readonly<Record<string, boolean>> = {
+  "Next.js": true,
+  FastAPI: true,
+  Django: true,
+  Flask: true,
+};
 
 describe.each(Object.entries(CAPTCHAS))("the CAPTCHA in %s", (name, recipe) => {
   if (recipe === undefined) {
