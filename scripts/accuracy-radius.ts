@@ -373,65 +373,23 @@ function summary(): void {
   heldOut();
 }
 
-/**
- * Computes radii from one half of the address space, and how much of the other half they cover, without and with kinds.
- */
+/** Computes radii from one half of the address space, and how much of the other half they cover. */
 function heldOut(): void {
   const trained = radii(0);
   for (const [s, name] of ["by address", "by network"].entries()) {
-    const classes = new Map<string, { all: number; without: number; with: number }>();
+    const classes = new Map<string, { all: number; held: number }>();
     for (const [key, [, test]] of samples[s]!.distances) {
       const [area, level, density, kind] = key.split("\t") as Key;
       if (area.length !== 2 || kind === "" || (level === "city" && known.get(key) !== "city")) continue;
-      const held = (of?: string) => {
-        const row = rowKeys(area, undefined, level, density || undefined, of).find((one) =>
-          trained.has(one),
-        )!;
-        return heldBy(trained.get(row) ?? RADIUS_STEPS.at(-1)!, test);
-      };
-      const [without, within] = [held(), held(kind)];
-      const names = [
-        kind,
-        `level ${level}`,
-        `${kind}, level ${level}`,
-        `${kind}, density ${density}`,
-        `${kind}, ${area}`,
-        `density ${density}`,
-        `country ${area}`,
-      ];
-      for (const of of ["all", ...names]) {
-        const sum = classes.get(of) ?? { all: 0, without: 0, with: 0 };
-        classes.set(of, sum);
-        sum.all += test.length;
-        sum.without += without;
-        sum.with += within;
+      const rows = rowKeys(area, undefined, level, density || undefined, kind);
+      const held = heldBy(trained.get(rows.find((row) => trained.has(row))!) ?? RADIUS_STEPS.at(-1)!, test);
+      for (const of of ["all", `${kind}, ${level}`]) {
+        const sum = classes.get(of) ?? { all: 0, held: 0 };
+        classes.set(of, { all: sum.all + test.length, held: sum.held + held });
       }
     }
-    const large = [...classes].filter(([, { all }]) => all >= 1_000);
-    const share = (part: number, { all }: { all: number }) => (100 * part) / all;
-    const isGood = (percent: number) => percent >= 60 && percent <= 74;
-    for (const kind of [
-      /^all$/,
-      /^[a-z]+$/,
-      /^level/,
-      /^[a-z]+, level/,
-      /^[a-z]+, density/,
-      /^[a-z]+, [A-Z]{2}$/,
-      /^density/,
-      /^country/,
-    ]) {
-      const some = large.filter(([of]) => kind.test(of));
-      const good = (which: "without" | "with") =>
-        some.filter(([, sums]) => isGood(share(sums[which], sums))).length;
-      log(
-        `held out, ${name}, ${kind}: ${good("without")}, now ${good("with")} of ${some.length} hold 60 to 74%`,
-      );
-      if (some.length > 50) continue;
-      for (const [of, sums] of some.sort())
-        log(
-          `  ${of}: ${share(sums.without, sums).toFixed(1)}%, now ${share(sums.with, sums).toFixed(1)}% of ${sums.all}`,
-        );
-    }
+    for (const [of, { all, held }] of [...classes].sort())
+      if (all >= 1_000) log(`held out, ${name}, ${of}: ${((100 * held) / all).toFixed(1)}% of ${all}`);
   }
 }
 
