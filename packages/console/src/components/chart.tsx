@@ -177,15 +177,19 @@ function Frame({ title, points, series, formatTime, ...props }: FrameProps) {
   );
 }
 
+/** A square in a chart's colour. */
+export const Swatch = ({ color }: { color: string }) => (
+  <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
+    <rect fill={color} width={10} height={10} rx={2} />
+  </svg>
+);
+
 /** @param entries colours with their texts */
 export const Legend = ({ entries }: { entries: readonly (readonly [color: string, text: string])[] }) => (
   <ul class="legend">
     {entries.map(([color, text]) => (
       <li key={color}>
-        <svg width={10} viewBox="0 0 10 10" aria-hidden="true">
-          <rect fill={color} width={10} height={10} rx={2} />
-        </svg>
-        {text}
+        <Swatch color={color} /> {text}
       </li>
     ))}
   </ul>

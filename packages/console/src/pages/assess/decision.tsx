@@ -12,11 +12,12 @@ import {
 import type { ComponentChildren } from "preact";
 import type { AssessedVisitor } from "../../answers.ts";
 import { Badge, Card, type Kind, Marked, Notice } from "../../components/basics.tsx";
+import { Swatch } from "../../components/chart.tsx";
 import { type Column, Table, TwoLines } from "../../components/table.tsx";
 import { countOf } from "../../format.ts";
 import { Copies, EvidenceCard } from "../lookup/evidence.tsx";
 import { LookupLink } from "../lookup/links.tsx";
-import { ScoreBar, Swatch } from "./score-bar.tsx";
+import { colorOf, ScoreBar } from "./score-bar.tsx";
 
 type Decision = AssessedVisitor["decision"];
 type Reason = Decision["reasons"][number];
@@ -170,7 +171,7 @@ function Reasons({ of: { action, reasons, degraded }, alternatives }: ReasonsPro
   };
   const nameOf = (reason: Reason) => (
     <TwoLines below={<Marked text={meaningOf(reason.code)} />}>
-      <Swatch index={reasons.indexOf(reason)} /> <code>{reason.code}</code>
+      <Swatch color={colorOf(reasons.indexOf(reason))} /> <code>{reason.code}</code>
     </TwoLines>
   );
   const columns: Column<Reason>[] = [

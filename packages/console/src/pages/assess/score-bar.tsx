@@ -9,14 +9,8 @@ interface ScoreBarProps {
 }
 
 const COLORS = 4;
-const colorOf = (index: number) => `var(--series-${index % COLORS})`;
-
 /** A reason's colour in the bar. */
-export const Swatch = ({ index }: { index: number }) => (
-  <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
-    <rect fill={colorOf(index)} width={10} height={10} rx={2} />
-  </svg>
-);
+export const colorOf = (index: number) => `var(--series-${index % COLORS})`;
 
 export function ScoreBar({ score, reasons, thresholds }: ScoreBarProps) {
   let innocent = 1;
