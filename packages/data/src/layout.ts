@@ -14,8 +14,6 @@ export const DATA_FOLDER = {
   /** The names of all releases, in the order of their publication. */
   published: "published",
   lock: "build.lock",
-  /** What the running build is doing. */
-  buildProgress: "build-progress.json",
   feedsReport: "feeds/report.json",
   /** The feeds that the operator has turned on or off. */
   feedChoice: "feeds.json",

@@ -1,4 +1,4 @@
-// lock.ts: a lock that allows one build at a time in a data folder, and the progress of that build, for whoever waits.
+// lock.ts: a lock that allows one build at a time in a data folder.
 
 import {
   closeSync,
@@ -30,36 +30,7 @@ const MAX_ATTEMPTS = 100;
  * @throws DataFolderLocked if another build is running in the folder
  */
 export function lockDataFolder(dataDir: string): () => void {
-  const unlock = lockFile(join(dataDir, DATA_FOLDER.lock));
-  return () => {
-    rmSync(join(dataDir, DATA_FOLDER.buildProgress), { force: true });
-    unlock();
-  };
-}
-
-/** One step of a build. `total` is absent while it is unknown. */
-interface BuildProgress {
-  readonly step: string;
-  readonly done: number;
-  readonly total?: number | undefined;
-}
-
-/** Says what this build is doing. Only the process that has locked the folder may call this. It flushes nothing. */
-export function writeBuildProgress(dataDir: string, { step, done, total }: BuildProgress): void {
-  const path = join(dataDir, DATA_FOLDER.buildProgress);
-  const own = temporaryPath(path);
-  writeNew(own, JSON.stringify({ pid: process.pid, step, done, total }));
-  renameSync(own, path);
-}
-
-/** Returns what the build of this process is doing; undefined if it has not said so yet, or has ended. */
-export function findBuildProgress(dataDir: string, pid: number): BuildProgress | undefined {
-  try {
-    const found = JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.buildProgress), "utf8"));
-    return found.pid === pid ? found : undefined;
-  } catch {
-    return undefined;
-  }
+  return lockFile(join(dataDir, DATA_FOLDER.lock));
 }
 
 /** Finds the process that has locked the folder, and since when; undefined if the folder is not locked. */

@@ -109,7 +109,7 @@ describe("the first run", () => {
   });
 
   test("prints three curl lines whose answers are interesting", async () => {
-    const lines = [...up.out.matchAll(/^ {2}curl -H "Authorization: Bearer \$KEY" (\S+)\n {4}# (.+)$/gm)];
+    const lines = [...up.out.matchAll(/^ {2}curl -H "Authorization: Bearer \$KEY" (\S+)$/gm)];
     expect(lines).toHaveLength(3);
     // biome-ignore lint/suspicious/noExplicitAny: JSON
     const bodies: any[] = [];

@@ -2,7 +2,7 @@
 // server nor a key, and it stores nothing.
 
 import { type Action, type DecisionAnswer, REASON_ROWS, type ReasonCode } from "@inkling/contract";
-import { Answerer, type LookupFailure } from "@inkling/engine";
+import { Answerer } from "@inkling/engine";
 import {
   type Alternative,
   actionOfRule,
@@ -12,9 +12,8 @@ import {
   type Ruleset,
   UNSTORED_ID,
 } from "@inkling/engine/assess";
-import { problemOf } from "@inkling/server/failures";
 import type { Command } from "commander";
-import { openAnswerData, Refused, reserved } from "../runtime/answer.ts";
+import { openAnswerData, refusalOf } from "../runtime/answer.ts";
 import { addAction, type Context, type Flags } from "../runtime/command.ts";
 import { newestRuleset, parsedRuleset, rulesetText } from "../runtime/rulesets.ts";
 import { usage } from "../terminal/errors.ts";
@@ -67,7 +66,7 @@ Examples:
       include: { facts: true, evidence: true },
     });
     if ("mistakes" in found) throw wrongInput(found.mistakes);
-    if ("failure" in found) throw refused(found.failure, found.ip, answerer);
+    if ("failure" in found) throw refusalOf(found.failure, found.ip ?? "");
     const { answer, ip, email } = found;
     const changes = alternatives(found.facts, ruleset, found.degraded);
     if (flags.json) return { json: { ...answer, alternatives: changes }, text: "" };
@@ -156,20 +155,6 @@ const FLAGS: readonly (readonly [RegExp, string])[] = [
 function wrongInput(lines: readonly string[]): Error {
   const named = lines.map((line) => FLAGS.reduce((text, [field, flag]) => text.replace(field, flag), line));
   return usage(named.join("\n"), "run `inkling assess --help` to see examples");
-}
-
-/** @param answerer has the visitor's address, unless it is invalid */
-function refused(failure: LookupFailure, ip: string | undefined, { address }: Answerer): Refused {
-  const problem = problemOf(failure);
-  if (failure.reason === "reserved") return reserved(ip!, address, failure.use); // only an address is reserved
-  if (failure.reason === "address_invalid")
-    return new Refused(
-      `--ip: ${JSON.stringify(ip)} is not an IP address`,
-      "give one address without port, prefix, zone, brackets or leading zeros",
-      problem,
-    );
-  const [line, ...more] = problem.detail.split(/(?<=[.:]) /);
-  return new Refused(line!.replace(/[.:]$/, ""), more.length > 0 ? more.join(" ") : undefined, problem);
 }
 
 const withEvidence = <T extends { readonly evidence?: unknown }>(answer: T) =>

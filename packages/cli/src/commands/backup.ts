@@ -66,7 +66,6 @@ export function addRestore(program: Command, context: Context): void {
     .argument("<file>", "a file that `inkling backup` wrote")
     .option("--force", "replace existing data; the old data is kept as FILE.before in the data folder")
     .option("--rotate-tokens", "revoke all admin tokens of the backup, and create a new root token")
-    .option("--settings <file>", "write the backup's settings file to this file, which must not exist yet")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
@@ -89,7 +88,6 @@ Examples:
       program: context.version,
       force: flags.force === true,
       rotateTokens: flags.rotateTokens === true,
-      settingsPath: typeof flags.settings === "string" ? resolve(context.cwd, flags.settings) : undefined,
       by: cliAuthor(),
     });
     for (const { name, why } of restored.ignored)
@@ -133,9 +131,7 @@ function notes({ manifest, files, left, before, tokens }: Restored): string[] {
     left.length === 0
       ? ""
       : `This host's ${left.join(", ")} was not replaced: a channel's version can only rise.`,
-    hasSettings && !files.includes(SETTINGS_FILE)
-      ? "The settings file was not restored: `--settings FILE` writes it."
-      : "",
+    hasSettings ? `The settings file was not restored: \`tar -xOf FILE ${SETTINGS_FILE}\` prints it.` : "",
     ...(hasDatabase
       ? [
           "Keys that were revoked after the backup are valid again, except on hosts whose file `revoked` lists them. Check `inkling keys list` and revoke them with `keys revoke ID`.",

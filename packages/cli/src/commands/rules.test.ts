@@ -212,7 +212,7 @@ describe("inkling assess", () => {
     );
     expect((await inkling("assess", "--ip", "10.0.0.1")).err).toMatch(/IP_ADDRESS_RESERVED/);
     expect((await inkling("assess", "--ip", "10.0.1")).err).toMatch(
-      /^inkling: --ip: "10\.0\.1" is not an IP address \(IP_ADDRESS_INVALID\)\n/,
+      /^inkling: "10\.0\.1" is not an IP address \(IP_ADDRESS_INVALID\)\n/,
     );
   });
 

@@ -16,6 +16,7 @@ import {
   type IpAddress,
   type LoadedRelease,
   type Lookup,
+  type LookupFailure,
   Overrides,
   type Prefix,
   parseIp,
@@ -149,17 +150,22 @@ export function answer(
   const source: AnswerSource = { release, overrides, now, allowMissing: true };
   const outcome = new Answerer().answer(lookup, value, source, include);
   if (!("reason" in outcome)) return decoder.decode(bodyOf(outcome));
-  const problem = problemOf(outcome);
-  if (outcome.reason === "reserved") throw reserved(value, parseIp(value)!, outcome.use);
-  if (outcome.reason === "address_invalid") {
-    throw new Refused(
+  throw refusalOf(outcome, value);
+}
+
+/** @param value what could not be looked up; for an address, as it was given */
+export function refusalOf(failure: LookupFailure, value: string): Refused {
+  const problem = problemOf(failure);
+  if (failure.reason === "reserved") return reserved(value, parseIp(value)!, failure.use); // only an address is reserved
+  if (failure.reason === "address_invalid") {
+    return new Refused(
       `${JSON.stringify(value.slice(0, 60))} is not an IP address`,
       "for example 81.2.69.142 or 2001:4860:4860::8888, without port, brackets or prefix",
       problem,
     );
   }
   const [line, ...more] = problem.detail.split(/(?<=[.:]) /);
-  throw new Refused(line!.replace(/[.:]$/, ""), more.length > 0 ? more.join(" ") : undefined, problem);
+  return new Refused(line!.replace(/[.:]$/, ""), more.length > 0 ? more.join(" ") : undefined, problem);
 }
 
 /**

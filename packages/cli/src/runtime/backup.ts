@@ -14,6 +14,7 @@ import {
   type Owner,
   PRIVATE_FILE,
   prepareOutput,
+  replaceFile,
   temporaryPath,
 } from "@inkling/data";
 import {
@@ -38,7 +39,7 @@ const DATA_FILES = [DATA_FOLDER.feedChoice, DATA_FOLDER.channel, DATA_FOLDER.rev
 const DATABASE = DATA_FOLDER.database;
 /** The same name for every backup in a folder, so that the next backup removes what a killed one left. */
 const TEMPORARY_COPY = "inkling-backup.db";
-/** The settings file's name in an archive. */
+/** The settings file's name in an archive. A restore leaves it out, because it belongs to the operator. */
 export const SETTINGS_FILE = "inkling.toml";
 const OWNER_ONLY = 0o600;
 const TRAIL = "inkling_audit";
@@ -110,8 +111,6 @@ interface RestoreInput extends Omit<BackupInput, "decisions" | "owner"> {
   readonly force: boolean;
   /** Whether to replace all admin tokens of the backup. */
   readonly rotateTokens: boolean;
-  /** Where to write the settings file; undefined to leave it out. */
-  readonly settingsPath: string | undefined;
   readonly by: Author;
 }
 
@@ -147,29 +146,20 @@ export async function restoreBackup(input: RestoreInput): Promise<Restored> {
     if (input.rotateTokens && !hasDatabase)
       throw new CliError("the backup has no database, and so no admin tokens", "leave out --rotate-tokens");
     const { files, ignored } = await checkFiles(archive);
-    const toml = settingsTarget(input.settingsPath, files);
     const { targets, left } = filesToWrite(settings, files);
     const isFileThere = targets.some(({ isThere }) => isThere);
-    if (toml !== undefined) targets.push(toml);
     ensureWritable(settings.dataDir); // before anything changes
     addRevoked(settings.dataDir, files);
     const folder = dirname(databaseFile(settings) ?? join(settings.dataDir, DATABASE));
     return await withTemporary(join(folder, DATABASE), async (from) => {
       if (hasDatabase) archive.extract(DATABASE, from);
       const tokens = hasDatabase ? await prepare(input, manifest, from) : undefined;
-      const staged = stage(targets);
-      let before: string | undefined;
-      try {
-        const keepAs = freeName(join(settings.dataDir, `${basename(input.path)}.before`));
-        const there = { keepAs, isFileThere };
-        before = hasDatabase
-          ? await replaceDatabase(input, manifest, from, there)
-          : await keepFiles(input, there);
-      } catch (error) {
-        for (const file of staged) file.discard();
-        throw error;
-      }
-      for (const file of staged) commit(file);
+      const keepAs = freeName(join(settings.dataDir, `${basename(input.path)}.before`));
+      const there = { keepAs, isFileThere };
+      const before = hasDatabase
+        ? await replaceDatabase(input, manifest, from, there)
+        : await keepFiles(input, there);
+      for (const target of targets) write(target);
       const restored = targets.map(({ name }) => name);
       if (files.some(({ name }) => name === DATA_FOLDER.revoked)) restored.push(DATA_FOLDER.revoked);
       return {
@@ -407,16 +397,11 @@ interface Target {
   readonly name: string;
   readonly text: string;
   readonly path: string;
-  readonly mode: number;
-  readonly owner: Owner;
   /** Does the file exist with different content, which would be lost? */
   readonly isThere: boolean;
 }
 
-/**
- * A check for each file. The settings only have to parse, because the version that reads them decides which settings
- * exist.
- */
+/** A check for each file. */
 const CHECKS: Readonly<Record<string, (text: string) => Promise<unknown>>> = {
   [DATA_FOLDER.feedChoice]: async (text) =>
     (await import("@inkling/compiler/feed-choice")).parseFeedChoice(text, "it"),
@@ -425,7 +410,6 @@ const CHECKS: Readonly<Record<string, (text: string) => Promise<unknown>>> = {
     const [line] = parseRevocations(text).invalid;
     if (line !== undefined) throw new Error(`${JSON.stringify(line.slice(0, 100))} is not a revocation`);
   },
-  [SETTINGS_FILE]: async (text) => (await import("smol-toml")).parse(text),
 };
 
 type TextFile = Pick<Target, "name" | "text">;
@@ -440,7 +424,7 @@ async function checkFiles(
   const files: TextFile[] = [];
   const ignored: Ignored[] = [];
   for (const { name } of archive.manifest.files) {
-    if (name === DATABASE) continue;
+    if (name === DATABASE || name === SETTINGS_FILE) continue;
     const check = Object.hasOwn(CHECKS, name) ? CHECKS[name] : undefined;
     if (check === undefined) {
       ignored.push({ name, why: "this version of Inkling does not support it" });
@@ -481,43 +465,16 @@ function filesToWrite({ dataDir }: Settings, files: readonly TextFile[]) {
     const isThere = existsSync(path);
     if (isThere && read(path) === text) continue; // already restored
     if (isThere && name === DATA_FOLDER.channel) left.push(name);
-    else targets.push({ name, text, path, isThere, mode: PRIVATE_FILE, owner: "folder" });
+    else targets.push({ name, text, path, isThere });
   }
   return { targets, left };
 }
 
-function settingsTarget(path: string | undefined, files: readonly TextFile[]): Target | undefined {
-  if (path === undefined) return undefined;
-  const text = files.find(({ name }) => name === SETTINGS_FILE)?.text;
-  if (text === undefined)
-    throw new CliError("the backup has no readable settings file", "leave out --settings");
-  if (existsSync(path)) throw new CliError(`${path} already exists`, "name another file");
-  const target = { name: SETTINGS_FILE, text, path: prepareOutput(path) ?? path };
-  return { ...target, isThere: false, mode: OWNER_ONLY, owner: "process" };
-}
-
-/** Writes files under temporary names, so that a full disk shows before anything is replaced. */
-function stage(targets: readonly Target[]): AtomicFile[] {
-  const staged: AtomicFile[] = [];
-  for (const { path, text, mode, owner } of targets) {
-    try {
-      const file = new AtomicFile(path, mode, owner);
-      staged.push(file);
-      file.write(text);
-      file.flush();
-    } catch (error) {
-      for (const file of staged) file.discard();
-      throw explainTargetError(error, path);
-    }
-  }
-  return staged;
-}
-
-function commit(file: AtomicFile): void {
+function write({ path, text }: Target): void {
   try {
-    file.commit();
+    replaceFile(path, [text], { mode: PRIVATE_FILE });
   } catch (error) {
-    throw explainTargetError(error, file.path);
+    throw explainTargetError(error, path);
   }
 }
 

@@ -6,7 +6,6 @@ import type { LoadedRelease, Lookup, Release } from "@inkling/engine";
 import { localUrl } from "../config/settings.ts";
 import { attributions, dataAge, dataGaps, oldestData } from "../terminal/release-tables.ts";
 import { formatAgo, type Style } from "../terminal/terminal.ts";
-import { answer } from "./answer.ts";
 import { type BuildResult, isOffline, unreachedText } from "./build.ts";
 import type { KeysOf } from "./keys.ts";
 
@@ -44,10 +43,12 @@ export function banner({ settings, current, keys, keysFile, version, updates, st
       : [filePart(keys, keysFile)]),
     [
       "Try:",
-      ...examples(current, settings.allowMissing).flatMap(({ path, shows }) => [
-        `  curl -H "Authorization: Bearer ${key}" ${base}${path}`,
-        ...(shows === undefined ? [] : [style.dim(`    # ${shows}`)]),
-      ]),
+      ...EXAMPLES.flatMap(([lookup, path]) => {
+        const lacking = settings.allowMissing ? [] : current.states[lookup].missing;
+        const until = `    # 503 until lists for ${lacking.join(" and ")} are loaded, or with --allow-missing`;
+        const line = `  curl -H "Authorization: Bearer ${key}" ${base}${path}`;
+        return lacking.length === 0 ? [line] : [line, style.dim(until)];
+      }),
     ],
     attributions(current.manifest.feeds).map((text) => style.dim(text)),
     ["Ctrl-C stops."],
@@ -102,86 +103,11 @@ function adminPart({ adminToken }: KeysOf, style: Style): string[] {
   ];
 }
 
-interface Example {
-  readonly path: string;
-  /** The notable part of the answer, if any. */
-  readonly shows: string | undefined;
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: an answer's JSON, whose shape depends on the row
-type Body = any;
-
-interface Candidates {
-  readonly lookup: Lookup;
-  readonly path: (value: string) => string;
-  readonly values: readonly string[];
-  /** The notable part of an answer, if any. */
-  readonly shows: (body: Body) => string | undefined;
-}
-
-const CANDIDATES: readonly Candidates[] = [
-  {
-    lookup: "geolocate",
-    path: (ip) => `/v1/ip-intel/geolocate/${ip}`,
-    values: ["81.2.69.142", "8.8.8.8", "1.1.1.1"],
-    shows: (body) => {
-      const names = [body.city?.name, body.country?.name].filter(Boolean);
-      return names.length > 0 ? names.join(", ") : undefined;
-    },
-  },
-  {
-    lookup: "reputation",
-    path: (ip) => `/v1/ip-intel/reputation/${ip}`,
-    // Addresses in networks that Tor exit operators declare as their own. The banner uses the first one that this
-    // release flags.
-    values: ["185.220.101.1", "185.220.100.240", "171.25.193.77", "192.42.116.16", "23.129.64.130"],
-    shows: (body) => {
-      const flags = Object.keys(body).filter((flag) => body[flag] === true);
-      return flags.length > 0 ? flags.join(", ") : undefined;
-    },
-  },
-  {
-    lookup: "email",
-    path: (address) => `/v1/user-intel/email/${address}`,
-    values: ["someone@mailinator.com", "someone@guerrillamail.com", "someone@yopmail.com"],
-    shows: (body) => (body.disposable ? `disposable: ${body.providers.join(", ")}` : undefined),
-  },
+const EXAMPLES: readonly (readonly [lookup: Lookup, path: string])[] = [
+  ["geolocate", "/v1/ip-intel/geolocate/81.2.69.142"],
+  ["reputation", "/v1/ip-intel/reputation/185.220.101.1"],
+  ["email", "/v1/user-intel/email/someone@mailinator.com"],
 ];
-
-/**
- * Returns, for each lookup, the first candidate whose answer shows something. If there is none, it returns the first
- * candidate.
- */
-export function examples(current: LoadedRelease, allowMissing: boolean): Example[] {
-  return CANDIDATES.map(({ lookup, path, values, shows }) => {
-    const lacking = current.states[lookup].missing;
-    if (!allowMissing && lacking.length > 0) {
-      const flags = lacking.join(" and ");
-      return {
-        path: path(values[0]!),
-        shows: `503 until lists for ${flags} are loaded, or with --allow-missing`,
-      };
-    }
-    for (const value of values) {
-      const shown = bodyOf(current, lookup, value, shows);
-      if (shown !== undefined) return { path: path(value), shows: shown };
-    }
-    return { path: path(values[0]!), shows: undefined };
-  });
-}
-
-function bodyOf(
-  current: LoadedRelease,
-  lookup: Lookup,
-  value: string,
-  shows: (body: Body) => string | undefined,
-): string | undefined {
-  try {
-    return shows(JSON.parse(answer(current, lookup, value)));
-  } catch {
-    return undefined; // there is no data for this value, which the banner reports on separate lines
-  }
-}
 
 type Gaps = Pick<Release, "missing" | "partial">;
 

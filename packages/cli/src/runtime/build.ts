@@ -18,7 +18,6 @@ import { copyName, type Settings } from "@inkling/contract";
 import {
   DATA_FOLDER,
   dropBrokenSegments,
-  findBuildProgress,
   findLock,
   findUsable,
   makeFolder,
@@ -133,7 +132,6 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
     const Failure = last.code === "busy" ? BuildBusy : CliError;
     throw new Failure(last.message, `${last.hint}\n${standing}`);
   }
-  const report = isCrash(lastLines) ? crashReport(lastLines) : lastLines;
   const { why, causes } = died(child.exitCode, child.signalCode?.toString() ?? null);
   try {
     const at = new Date().toISOString();
@@ -141,7 +139,8 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
   } catch (error) {
     options.onEvent?.({ type: "note", text: `the failure cannot be recorded: ${messageOf(error)}` });
   }
-  const lines = report.length > 0 ? [`its last lines:\n${report.map((line) => `  ${line}`).join("\n")}`] : [];
+  const lines =
+    lastLines.length > 0 ? [`its last lines:\n${lastLines.map((line) => `  ${line}`).join("\n")}`] : [];
   throw new CliError(why, [...causes, ...lines, standing].join("\n"));
 }
 
@@ -154,26 +153,6 @@ export class BuildInterrupted extends Stopped {
 
 /** Another build has locked the data folder, so this build did nothing. */
 export class BuildBusy extends CliError {}
-
-/**
- * True for text from a crash of the runtime. Such text contains a link and paths that do not help the operator, and it
- * may end up in a log.
- */
-const isCrash = (lines: readonly string[]) => lines.some((line) => line.startsWith("panic"));
-
-const MAX_REPORT_LINE = 200;
-/** Paths, links, and text that may be a key, an email address or an IP address. */
-const PRIVATE = /[/\\@]|ink_|\d+\.\d+\.\d+\.\d+|[0-9a-f]*:[0-9a-f]*:/i;
-/** Decoration, and requests from the runtime to its users. */
-const IDLE = /^(=+$|Args:|Features:|Builtins:|oh no: |To send a |please file )/;
-
-/** Returns the useful lines of a crash report. */
-export function crashReport(lines: readonly string[]): string[] {
-  return lines
-    .map((line) => line.trim())
-    .filter((line) => line !== "" && !IDLE.test(line) && !PRIVATE.test(line))
-    .map((line) => line.slice(0, MAX_REPORT_LINE));
-}
 
 function parseEvent(line: string): BuildEvent | undefined {
   try {
@@ -308,38 +287,22 @@ export function mayFindNewer(settings: Settings): boolean {
 const WAIT_MS = 200;
 
 /**
- * Waits until no other build has locked the data folder, and shows the progress of that build.
+ * Waits until no other build has locked the data folder.
  * @returns when that build began
  * @throws BuildInterrupted if `signal` is aborted
  */
 export async function waitForOtherBuild(
   dataDir: string,
-  terminal: Terminal,
+  terminal: Pick<Terminal, "err">,
   signal: AbortSignal,
 ): Promise<string> {
   const lock = findLock(dataDir);
   const began = (lock?.since ?? new Date()).toISOString();
   if (lock !== undefined) terminal.err(`Waiting for the build that is running (process ${lock.pid}).\n`);
-  const progress = new Progress(terminal);
-  const line = new LiveLine(terminal);
-  const show = (keep: readonly string[], live?: string) => {
-    line.clear();
-    for (const text of keep) terminal.err(`${text}\n`);
-    line.show(live);
-  };
   do {
-    if (signal.aborted) {
-      line.clear();
-      throw new BuildInterrupted();
-    }
-    const step = lock && findBuildProgress(dataDir, lock.pid);
-    if (step !== undefined) {
-      const { keep, live } = progress.next({ type: "progress", ...step }, performance.now());
-      show(keep, live);
-    }
+    if (signal.aborted) throw new BuildInterrupted();
     await Bun.sleep(WAIT_MS);
   } while (findLock(dataDir) !== undefined);
-  show(progress.end(performance.now()));
   return began;
 }
 

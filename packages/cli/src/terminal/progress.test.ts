@@ -104,7 +104,7 @@ describe("plain lines", () => {
         const event = feed({ id: `f${i}`, state: "missing", source: "none", error });
         expect(log.next({ ...event, lacksFile: true }, 1).keep).toEqual([]);
       }
-      return log.end(1_000);
+      return log.next({ type: "failed", message: "m", hint: "h" }, 1_000).keep;
     };
     expect(lines(1)[0]).toBe("  f0 missing: mirror: the mirror has no file f0.*");
     expect(lines(3)).toHaveLength(4);

@@ -55,13 +55,6 @@ export class Progress {
     return stepLine(this.step, now, this.terminal.columns, this.terminal.style);
   }
 
-  /** Returns the lines to keep about the step that has ended. */
-  end(now: number): readonly string[] {
-    const keep: string[] = [];
-    this.finish(now, keep);
-    return keep;
-  }
-
   private onProgress(event: BuildEvent & { type: "progress" }, now: number, keep: string[]): void {
     if (this.step?.name !== event.step) {
       this.finish(now, keep);

@@ -22,7 +22,6 @@ import {
   releaseId,
   replaceJson,
   sweep,
-  writeBuildProgress,
 } from "@inkling/data";
 import { ANSWERS, type Answer, type FeedsReport, type Release } from "@inkling/engine";
 import { hasSource } from "../catalog/feed.ts";
@@ -41,16 +40,9 @@ const PATIENCE_MS = 90_000;
 /** The result of a build, as its last event reports it. */
 export type Build = Omit<Extract<BuildEvent, { type: "done" }>, "type" | "seconds" | "peakBytes">;
 
-export async function build(request: BuildRequest, outer: BuildEffects): Promise<Build> {
+export async function build(request: BuildRequest, effects: BuildEffects): Promise<Build> {
   prepareDataFolder(request.dataDir);
   const unlock = lockDataFolder(request.dataDir);
-  const effects: BuildEffects = {
-    ...outer,
-    emit: (event) => {
-      if (event.type === "progress") writeBuildProgress(request.dataDir, event);
-      outer.emit(event);
-    },
-  };
   try {
     const deadline = performance.now() + (effects.patienceMs ?? PATIENCE_MS);
     const { feeds, ...first } = await buildLocked(request, effects, deadline);
