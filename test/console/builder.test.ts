@@ -181,8 +181,15 @@ test("text and builder are two views of one draft; a text with a mistake is left
 
 test("the meaning of the fact under the pointer", async () => {
   await writeRuleset(page, "[[rule]]\nwhen = 'ip.kind'\n");
-  await page.locator(".cm-line span", { hasText: "'ip.kind'" }).hover();
-  await page.locator(".cm-fact", { hasText: "ip.kind: text\nthe network's kind" }).waitFor();
+  const meaning = page.locator(".cm-fact", { hasText: "ip.kind: text\nthe network's kind" });
+  await until(async () => {
+    await page.mouse.move(0, 0); // a check of the text that ends later hides the meaning
+    await page.locator(".cm-line span", { hasText: "'ip.kind'" }).hover();
+    return meaning.waitFor({ timeout: 2_000 }).then(
+      () => true,
+      () => false,
+    );
+  });
   await confirm(page, "Discard changes", "Discard changes");
 });
 

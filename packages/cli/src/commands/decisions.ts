@@ -154,7 +154,7 @@ Examples:
       text: printable(
         [
           ...problems.map(({ line, message }) => `line ${line}: ${message}`),
-          ...(more > 0 ? [`and ${formatCount(more)} more lines with problems`] : []),
+          ...(more > 0 ? [`and ${formatCount(more)} more lines that were not applied`] : []),
           `Labelled ${formatCount(labelled)} ${labelled === 1 ? "decision" : "decisions"}. Lines: ${formatCount(wrong)} wrong, ${formatCount(unknown)} unknown, ${formatCount(already_labelled)} already labelled.`,
           ...(hasNone ? [NONE_STORED] : []),
         ].join("\n"),

@@ -71,7 +71,7 @@ const CLOCK_SLACK_MS = 3_600_000;
 const MAX_FILES = 3;
 /** The permission bits for users other than the owner and the group. */
 const OTHERS = 0o007;
-const HTTP_TIMEOUT_MS = 3_000;
+const HTTP_TIMEOUT_MS = 10_000;
 
 const UPDATE = "run `inkling data update`";
 const WAIT = "wait until it is done; the server then uses its release";

@@ -210,7 +210,7 @@ ${said({ is_proxy: "yes: vpn-list" })}
 
 Evidence
   vpn-list  vpn       sets is_proxy  192.0.2.0/24  fetched 2 days ago    NordVPN
-  old       attacker  no effect                    published 1 hour ago  too old`,
+  old       attacker  label only                   published 1 hour ago  too old`,
   ],
 ];
 test.each(rows)("%s", (_, lookup, over, text) => expect(textOf(lookup, over)).toBe(text));

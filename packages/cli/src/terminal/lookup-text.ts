@@ -248,7 +248,7 @@ function evidenceTable({ answer, now, style }: LookupResult): string {
       `  ${feed === "override" ? sourceName(entry) : feed}`,
       label,
       effect === "label"
-        ? "no effect"
+        ? "label only"
         : `${effect} ${listed([...(flags ?? []), ...(fields ?? [])])}`.trimEnd(),
       network ?? domain ?? mail_host ?? "",
       seconds === undefined ? "" : `${verb} ${formatAgo(seconds * 1000)}`,
