@@ -47,7 +47,7 @@ export function openServable(dataDir: string): LoadedRelease {
     problem ?? "",
     isOfOtherVersion(broken) // earlier releases most likely have the same format version, so a rollback would not help
       ? hintFor(dataDir, broken)
-      : damageHint(dataDir, name, broken),
+      : damageHint(dataDir, name),
   );
 }
 

@@ -4,10 +4,10 @@
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { AtomicFile } from "./atomic-file.ts";
 import { messageOf, newReleaseHint } from "./errors.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { accessHint, isDenied } from "./ownership.ts";
+import { pointTo } from "./publish.ts";
 import {
   currentName,
   pinnedName,
@@ -75,8 +75,10 @@ export async function findRollback(
  */
 export function pin(dataDir: string, name: string): void {
   // The pin is written first, so that a build that ends in between cannot change `current`.
-  const pointers = [DATA_FOLDER.pinned, ...(currentName(dataDir) === name ? [] : [DATA_FOLDER.current])];
-  switchTo(dataDir, name, pointers, () => {});
+  switching(dataDir, name, () => {
+    pointTo(dataDir, DATA_FOLDER.pinned, name);
+    if (currentName(dataDir) !== name) pointTo(dataDir, DATA_FOLDER.current, name);
+  });
 }
 
 /** Returns the last published release, to which {@link unpin} switches. */
@@ -98,29 +100,18 @@ export async function unpin(
   }
   // A build that ended in the meantime may have switched already.
   const isBehind = newest !== from && currentName(dataDir) === from;
-  switchTo(dataDir, newest, isBehind ? [DATA_FOLDER.current] : [], () =>
-    rmSync(join(dataDir, DATA_FOLDER.pinned), { force: true }),
-  );
+  switching(dataDir, newest, () => {
+    if (isBehind) pointTo(dataDir, DATA_FOLDER.current, newest);
+    rmSync(join(dataDir, DATA_FOLDER.pinned), { force: true });
+  });
   return { from, to: newest, wasPinned };
 }
 
-/**
- * Writes a name to all pointers, or to none of them if the disk is full or a pointer is not writable.
- * @throws ReleaseError
- */
-function switchTo(dataDir: string, name: string, pointers: readonly string[], first: () => void): void {
-  const files: AtomicFile[] = [];
+/** @throws ReleaseError if the disk is full or a pointer is not writable */
+function switching(dataDir: string, name: string, write: () => void): void {
   try {
-    for (const pointer of pointers) {
-      const file = new AtomicFile(join(dataDir, pointer));
-      files.push(file);
-      file.write(`${name}\n`);
-      file.flush();
-    }
-    first();
-    for (const file of files) file.commit();
+    write();
   } catch (error) {
-    for (const file of files) file.discard();
     throw cannotSwitch(dataDir, name, error);
   }
 }

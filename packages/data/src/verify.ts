@@ -22,15 +22,7 @@ import { messageOf, otherVersionHint, rebuildHint } from "./errors.ts";
 import { fileStamp, hashFile, NO_FILE } from "./fingerprints.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { mapFile, readStart } from "./open.ts";
-import {
-  findCurrent,
-  findManifest,
-  isRetryable,
-  openManifest,
-  ReleaseError,
-  releasesBefore,
-  segmentFiles,
-} from "./releases.ts";
+import { findCurrent, isRetryable, openManifest, ReleaseError, releasesBefore } from "./releases.ts";
 
 /** The result of checking one segment. */
 interface SegmentVerdict {
@@ -142,33 +134,20 @@ export function describeBroken(name: string, broken: readonly SegmentVerdict[]):
 export function hintFor(
   dataDir: string,
   broken: readonly SegmentVerdict[],
-  damageHint = () => rebuildHint(dataDir),
+  damageHint = rebuildHint(dataDir),
 ): string {
   if (isOfOtherVersion(broken)) return otherVersionHint(dataDir);
   if (broken.every(({ isRetryable }) => isRetryable))
     return "check this machine's disk and memory, and the permissions of these files, then try again";
-  return damageHint();
+  return damageHint;
 }
 
-/**
- * Explains what to do about a damaged release. Suggests a rollback only if an earlier release is intact, so this may
- * read earlier releases in full.
- * @param broken segments of the release that have a problem
- */
-export function damageHint(
-  dataDir: string,
-  name: string,
-  broken: readonly Pick<SegmentVerdict, "file">[] = [],
-): string {
-  const intact = releasesBefore(dataDir, name).find((earlier) => {
-    const files = segmentFiles(dataDir, earlier);
-    if (broken.some(({ file }) => files.includes(join(dataDir, file)))) return false;
-    const manifest = findManifest(dataDir, earlier);
-    return manifest !== undefined && brokenSegments(dataDir, manifest).length === 0;
-  });
-  return intact === undefined
-    ? rebuildHint(dataDir)
-    : `${rebuildHint(dataDir)}; until then, \`inkling data rollback\` goes back to ${intact}`;
+/** Explains what to do about a damaged release. A rollback finds out whether an earlier release is sound. */
+export function damageHint(dataDir: string, name: string): string {
+  const rebuild = rebuildHint(dataDir);
+  return releasesBefore(dataDir, name).length === 0
+    ? rebuild
+    : `${rebuild}; until then, \`inkling data rollback\` goes back to an earlier release if one is sound`;
 }
 
 /** Returns whether the file was read, and its content does not match its name. */

@@ -332,7 +332,7 @@ function addVerify(data: Command, context: Context): void {
     context.terminal.out(text);
     throw new CliError(
       describeBroken(name, broken),
-      hintFor(settings.dataDir, broken, () => damageHint(settings.dataDir, name, broken)),
+      hintFor(settings.dataDir, broken, damageHint(settings.dataDir, name)),
     );
   });
 }

@@ -267,10 +267,10 @@ async function releaseOpens({ settings, now }: CheckInput): Promise<Finding> {
 
 function repair(settings: Settings, name: string, broken: ReturnType<typeof verifySegments>): string {
   const { dataDir } = settings;
-  if (!followsChannel(settings)) return hintFor(dataDir, broken, () => damageHint(dataDir, name, broken));
+  if (!followsChannel(settings)) return hintFor(dataDir, broken, damageHint(dataDir, name));
   if (isOfOtherVersion(broken))
     return "run the same version of Inkling on this host and on the publishing host";
-  return hintFor(dataDir, broken, () => FETCH_AGAIN);
+  return hintFor(dataDir, broken, FETCH_AGAIN);
 }
 
 /**
