@@ -9,7 +9,7 @@ import { formatIp, IpAddress, type Prefix, type RangeColumns, SPECIAL_USE } from
 import type { Flag, NetworkClaims } from "../catalog/claims.ts";
 import type { EvidenceEntry, EvidenceRanges } from "./evidence.ts";
 import { FLAG_BITS, IS_ABUSER, IS_PROXY, IS_TOR_EXIT, weightOfList } from "./labels.ts";
-import type { FlagRanges } from "./reputation.ts";
+import type { FamilyRanges } from "./sweep.ts";
 
 export interface Point {
   readonly family: 4 | 6;
@@ -32,7 +32,7 @@ export function show({ family, at }: Point): string {
 export const widthOf = (family: 4 | 6) => (family === 4 ? 32n : 128n);
 
 /** Returns the value of the last range that starts at or before the point. */
-export function valueAt(ranges: FlagRanges, { family, at }: Point): number {
+export function valueAt(ranges: FamilyRanges, { family, at }: Point): number {
   const columns: RangeColumns = family === 4 ? ranges.v4 : ranges.v6;
   const start = (i: number) => {
     let value = 0n;

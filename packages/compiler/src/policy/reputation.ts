@@ -4,11 +4,11 @@
 //
 // verdict.ts contains the rules for one address. This file applies them from the first address to the last.
 
-import { IpAddress, type Prefix, RangeColumns } from "@inkling/engine";
+import { IpAddress, type Prefix } from "@inkling/engine";
 import type { NetworkClaims } from "../catalog/claims.ts";
 import { EvidenceLists, type EvidenceRanges } from "./evidence.ts";
 import { EXACT_GUARD_BITS } from "./labels.ts";
-import { type Interval, sweep } from "./sweep.ts";
+import { emptyRanges, type FamilyRanges, sweepNetworks } from "./sweep.ts";
 import {
   judge,
   type Source,
@@ -18,19 +18,14 @@ import {
   type Verdict,
 } from "./verdict.ts";
 
-/** Covers each address space. Values are flag bits, or 0 if no flag is set. */
-export interface FlagRanges {
-  readonly v4: RangeColumns;
-  readonly v6: RangeColumns;
-}
-
 export interface Judgement {
-  readonly flags: FlagRanges;
+  /** Values are flag bits, or 0 if no flag is set. */
+  readonly flags: FamilyRanges;
   /**
-   * Covers each address space for guards. A value has the bits of the guarded flags, and, shifted by {@link OVERRULED},
+   * A value has the bits of the guarded flags, and, shifted by {@link OVERRULED},
    * the bits of those guarded flags that lists set.
    */
-  readonly guards: FlagRanges;
+  readonly guards: FamilyRanges;
   readonly evidence: EvidenceRanges;
 }
 
@@ -46,8 +41,8 @@ interface Network {
   readonly why?: string;
 }
 
-interface Span<Key extends number | bigint> extends Interval<Key>, Network {
-  /** Unique among the spans in both families. */
+interface Span extends Network {
+  /** Unique among the networks of all lists. */
   readonly id: number;
 }
 
@@ -65,23 +60,14 @@ export const OVERRULED = 8;
 export function judgeNetworks(claims: readonly NetworkClaims[]): Judgement {
   const lists = listed(claims);
   const verdicts = new Verdicts(lists.map((list) => list.source));
-  const flags = { v4: new RangeColumns(4), v6: new RangeColumns(6) };
-  const guards = { v4: new RangeColumns(4), v6: new RangeColumns(6) };
-  const evidence = { v4: new RangeColumns(4), v6: new RangeColumns(6) };
-  const spans4 = spans(lists, 4, 0, span4);
-  const spans6 = spans(lists, 6, spans4.length, span6);
-  sweep(0, 2 ** 32, spans4, lists.length, (start, covers) => {
+  const [flags, guards, evidence] = [emptyRanges(), emptyRanges(), emptyRanges()];
+  let id = 0;
+  const spans = lists.map(({ networks }) => networks.map((network): Span => ({ ...network, id: id++ })));
+  sweepNetworks(spans, (covers, append) => {
     const verdict = verdicts.verdict(covers);
-    flags.v4.append(start, 0, 0, 0, verdict.flags);
-    guards.v4.append(start, 0, 0, 0, verdict.guarded | (verdict.overruled << OVERRULED));
-    evidence.v4.append(start, 0, 0, 0, verdicts.evidence(verdict, covers));
-  });
-  sweep(0n, 1n << 128n, spans6, lists.length, (start, covers) => {
-    const [w0, w1, w2, w3] = [word(start, 96n), word(start, 64n), word(start, 32n), word(start, 0n)];
-    const verdict = verdicts.verdict(covers);
-    flags.v6.append(w0, w1, w2, w3, verdict.flags);
-    guards.v6.append(w0, w1, w2, w3, verdict.guarded | (verdict.overruled << OVERRULED));
-    evidence.v6.append(w0, w1, w2, w3, verdicts.evidence(verdict, covers));
+    append(flags, verdict.flags);
+    append(guards, verdict.guarded | (verdict.overruled << OVERRULED));
+    append(evidence, verdicts.evidence(verdict, covers));
   });
   return { flags, guards, evidence: { ...evidence, lists: verdicts.lists } };
 }
@@ -115,7 +101,7 @@ class Verdicts {
   /** Returns the value that refers to the evidence list (evidence.ts), or 0 for no evidence. */
   evidence(
     { parts, present }: Verdict & { readonly present: readonly number[] },
-    covers: readonly (readonly Span<number | bigint>[])[],
+    covers: readonly (readonly Span[])[],
   ): number {
     if (parts.length === 0) return 0;
     const smallest = parts.map((part) => covers[present[part.index]!]!.at(-1)!);
@@ -188,33 +174,4 @@ function widen(networks: readonly Prefix[]): Network[] {
     wider.set(start.words.join(), { network: { address: start, bits: ABUSE_BITS_6 }, why: WIDENED });
   }
   return [...wider.values()];
-}
-
-function spans<Key extends number | bigint>(
-  lists: readonly Listed[],
-  family: 4 | 6,
-  firstId: number,
-  of: (prefix: Prefix) => Pick<Interval<Key>, "start" | "end">,
-): Span<Key>[] {
-  let id = firstId;
-  return lists.flatMap(({ networks }, source) =>
-    networks
-      .filter(({ network }) => network.address.family === family)
-      .map((row) => ({ ...row, ...of(row.network), source, id: id++ })),
-  );
-}
-
-export function span4({ address, bits }: Prefix): Pick<Interval<number>, "start" | "end"> {
-  const start = address.words[0]!;
-  return { start, end: start + 2 ** (32 - bits) };
-}
-
-export function span6({ address: { words }, bits }: Prefix): Pick<Interval<bigint>, "start" | "end"> {
-  let start = 0n;
-  for (const part of words) start = (start << 32n) | BigInt(part);
-  return { start, end: start + (1n << BigInt(128 - bits)) };
-}
-
-export function word(address: bigint, shift: bigint): number {
-  return Number((address >> shift) & 0xffffffffn);
 }

@@ -9,11 +9,11 @@ const LIMIT = 32;
 const SOURCES = 3;
 
 /** Returns what covers each position in a space of 32, by walking the pieces. */
-function bySweep(intervals: readonly Interval<number>[]): string[] {
+function bySweep(intervals: readonly Interval[]): string[] {
   const starts: number[] = [];
   const pieces: string[] = [];
-  sweep<number, Interval<number>>(0, LIMIT, intervals, SOURCES, (start, covers) => {
-    starts.push(start);
+  sweep(0n, BigInt(LIMIT), intervals, SOURCES, (start, covers) => {
+    starts.push(Number(start));
     pieces.push(covers.map((of) => of.length).join());
   });
   expect(starts).toEqual([...new Set(starts)].sort((a, b) => a - b));
@@ -21,7 +21,7 @@ function bySweep(intervals: readonly Interval<number>[]): string[] {
 }
 
 /** Returns the same by testing every interval at every position. */
-function byCounting(intervals: readonly Interval<number>[]): string[] {
+function byCounting(intervals: readonly Interval[]): string[] {
   return Array.from({ length: LIMIT }, (_, at) => {
     const covers = Array.from({ length: SOURCES }, () => 0);
     for (const { start, end, source } of intervals) if (start <= at && at < end) covers[source]!++;
@@ -30,29 +30,29 @@ function byCounting(intervals: readonly Interval<number>[]): string[] {
 }
 
 describe("sweep", () => {
-  const rows: { name: string; intervals: Interval<number>[] }[] = [
+  const rows: { name: string; intervals: Interval[] }[] = [
     { name: "nothing at all", intervals: [] },
-    { name: "the whole space", intervals: [{ start: 0, end: LIMIT, source: 1 }] },
-    { name: "the last place", intervals: [{ start: LIMIT - 1, end: LIMIT, source: 0 }] },
+    { name: "the whole space", intervals: [{ start: 0n, end: BigInt(LIMIT), source: 1 }] },
+    { name: "the last place", intervals: [{ start: BigInt(LIMIT - 1), end: BigInt(LIMIT), source: 0 }] },
     {
       name: "one inside the other",
       intervals: [
-        { start: 0, end: 8, source: 0 },
-        { start: 2, end: 4, source: 0 },
+        { start: 0n, end: 8n, source: 0 },
+        { start: 2n, end: 4n, source: 0 },
       ],
     },
     {
       name: "side by side",
       intervals: [
-        { start: 4, end: 8, source: 0 },
-        { start: 8, end: 9, source: 0 },
+        { start: 4n, end: 8n, source: 0 },
+        { start: 8n, end: 9n, source: 0 },
       ],
     },
     {
       name: "the same twice",
       intervals: [
-        { start: 4, end: 8, source: 2 },
-        { start: 4, end: 8, source: 2 },
+        { start: 4n, end: 8n, source: 2 },
+        { start: 4n, end: 8n, source: 2 },
       ],
     },
   ];
@@ -62,7 +62,11 @@ describe("sweep", () => {
   test("random intervals, against counting at every place", () => {
     const interval = fc
       .tuple(fc.nat(LIMIT - 1), fc.integer({ min: 1, max: LIMIT }), fc.nat(SOURCES - 1))
-      .map(([start, size, source]) => ({ start, end: Math.min(LIMIT, start + size), source }));
+      .map(([start, size, source]) => ({
+        start: BigInt(start),
+        end: BigInt(Math.min(LIMIT, start + size)),
+        source,
+      }));
     let overlapping = 0;
     fc.assert(
       fc.property(fc.array(interval, { maxLength: 12 }), (intervals) => {
@@ -73,17 +77,6 @@ describe("sweep", () => {
       { numRuns: 500 },
     );
     expect(overlapping).toBeGreaterThan(200);
-  });
-
-  test("bigint keys", () => {
-    const seen: [bigint, number][] = [];
-    sweep(0n, 1n << 128n, [{ start: 5n << 100n, end: 1n << 128n, source: 0 }], 1, (start, covers) => {
-      seen.push([start, covers[0]!.length]);
-    });
-    expect(seen).toEqual([
-      [0n, 0],
-      [5n << 100n, 1],
-    ]);
   });
 });
 
