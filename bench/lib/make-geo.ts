@@ -7,8 +7,6 @@ import { closeSync, openSync, statSync, writeFileSync } from "node:fs";
 import { cover, type RangeColumns } from "@inkling/engine";
 import { randomWords } from "../../test/harness/random.ts";
 import {
-  completePlace,
-  encodePlace,
   type GeoSource,
   geoTable,
   openCountries,
@@ -39,8 +37,6 @@ function make(path: string, factor: number): MadeGeo {
   const from = performance.now();
   const { sections, ranges, answers } = geoTable(source, registered, {
     feeds: { places: ["generated"], registered: "nro-delegated-stats" },
-    complete: completePlace,
-    encode: encodePlace,
     progress: () => {},
     collectGarbage: () => Bun.gc(true),
   });

@@ -17,6 +17,7 @@ import {
 } from "@inkling/engine";
 import { openPlaces } from "../../packages/compiler/src/geo/place-source.ts";
 import { readPlace } from "../../packages/compiler/src/geo/read-place.ts";
+import { completePlace } from "../../packages/compiler/src/place/complete-place.ts";
 import { encodePlace } from "../../packages/compiler/src/place/encode-place.ts";
 import { geoTable } from "../../packages/compiler/src/segments/geo-table.ts";
 import { writeSegment } from "../../packages/compiler/src/segments/segment-writer.ts";
@@ -66,13 +67,11 @@ for (const name of ["GeoLite2-City-Test", "GeoIP2-City-Test"]) {
       .map(
         ([network, record]): Row => ({
           network: readNetwork(network),
-          answer: encodePlace(readPlace(record)),
+          answer: encodePlace(completePlace(readPlace(record))),
         }),
       );
     const table = geoTable(openPlaces([readFileSync(database)]), undefined, {
       feeds: { places: [name] },
-      complete: (place) => place,
-      encode: encodePlace,
       progress: () => {},
       collectGarbage: () => {},
     });

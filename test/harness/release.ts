@@ -9,8 +9,6 @@ import { join, resolve } from "node:path";
 import { prepareDataFolder, publish, releaseId, writeSegmentFile } from "@inkling/data";
 import { parsePrefix, type Release, type SegmentKind } from "@inkling/engine";
 import { readAsnCsv } from "../../packages/compiler/src/parse/asn.ts";
-import { completePlace } from "../../packages/compiler/src/place/complete-place.ts";
-import { encodePlace } from "../../packages/compiler/src/place/encode-place.ts";
 import { judgeNetworks } from "../../packages/compiler/src/policy/reputation.ts";
 import { emailSections } from "../../packages/compiler/src/segments/email-table.ts";
 import { geoTable } from "../../packages/compiler/src/segments/geo-table.ts";
@@ -74,8 +72,6 @@ export function smallRelease(
     undefined,
     {
       feeds: { places: ["test"] },
-      complete: completePlace,
-      encode: encodePlace,
       progress: () => {},
       collectGarbage: () => {},
     },

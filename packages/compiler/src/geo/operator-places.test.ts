@@ -5,8 +5,6 @@ import { IpSegment, parseIp, parsePrefix } from "@inkling/engine";
 import { parseGeofeed } from "../parse/geofeed.ts";
 import { parseGluetun } from "../parse/json-formats.ts";
 import { comparePrefixes } from "../parse/network-list.ts";
-import { completePlace } from "../place/complete-place.ts";
-import { encodePlace } from "../place/encode-place.ts";
 import type { Place } from "../place/place.ts";
 import { geoTable } from "../segments/geo-table.ts";
 import { writeSegment } from "../segments/segment-writer.ts";
@@ -79,8 +77,6 @@ function segmentOf(
 ): IpSegment {
   const steps = {
     feeds: { places: ["first", "second"], registered: "registry" },
-    complete: completePlace,
-    encode: encodePlace,
     progress: () => {},
     collectGarbage: () => {},
   };

@@ -12,8 +12,6 @@ import { kindsOfNetworks, networksOfLargeSystems } from "../network/kinds.ts";
 import { vpnNetworks } from "../network/vpn-networks.ts";
 import { type AsnNetworks, networksOfSystems } from "../parse/asn.ts";
 import { MEASURED_DATABASE } from "../place/accuracy.ts";
-import { completePlace } from "../place/complete-place.ts";
-import { encodePlace } from "../place/encode-place.ts";
 import { domainEvidence } from "../policy/domain-evidence.ts";
 import { judgeDomains } from "../policy/email.ts";
 import { overruledLines } from "../policy/evidence.ts";
@@ -78,8 +76,6 @@ function makeGeo(parts: readonly LoadedFeed[], { emit }: Effects): Made {
   const registry = contents.find((content) => content.registered);
   const steps = {
     feeds: { places: located.map(({ id }) => id), ...(registry && { registered: registry.id }) },
-    complete: completePlace,
-    encode: encodePlace,
     progress: (done: number, total: number) => emit({ type: "progress", step: "building geo", done, total }),
     collectGarbage,
   };

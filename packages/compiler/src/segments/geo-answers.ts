@@ -6,18 +6,16 @@ import { COUNTRIES, GROUNDS, groundOf } from "../geo/layers.ts";
 import type { OperatorPlaces } from "../geo/operator-places.ts";
 import type { PlaceSource } from "../geo/place-source.ts";
 import { MEASURED_DATABASE } from "../place/accuracy.ts";
+import { completePlace } from "../place/complete-place.ts";
+import { encodePlace } from "../place/encode-place.ts";
 import type { Place } from "../place/place.ts";
-import type { AnswerRecords } from "./answer-records.ts";
-import type { AnswerTemplates } from "./answer-templates.ts";
-import type { EvidenceWriter } from "./evidence-records.ts";
+import { AnswerRecords } from "./answer-records.ts";
+import { AnswerTemplates } from "./answer-templates.ts";
+import { EvidenceWriter } from "./evidence-records.ts";
 
 export interface AnswerSteps {
   /** Ids of the source feeds, for the evidence. */
   readonly feeds: GeoFeeds;
-  /** Fills in missing fields. */
-  readonly complete: (place: Place) => Place;
-  /** Returns the answer's JSON, or "" if nothing is known. */
-  readonly encode: (place: Place) => string;
   /** Called after a large amount of memory has become garbage. */
   readonly collectGarbage: () => void;
 }
@@ -32,12 +30,12 @@ interface Described extends PlaceOrigin {
 const COLLECT_EVERY = 100_000;
 
 export class GeoAnswers {
+  readonly records = new AnswerRecords("");
+  readonly templates = new AnswerTemplates();
+  readonly evidence = new EvidenceWriter();
   private readonly source: Pick<PlaceSource, "places" | "feedOf">;
   private readonly operators: OperatorPlaces;
   private readonly countries: readonly string[];
-  private readonly records: AnswerRecords;
-  private readonly templates: AnswerTemplates;
-  private readonly evidence: EvidenceWriter;
   private readonly steps: AnswerSteps;
   // Most places occur with only one country and radius. The first combination of each place is stored in columns,
   // because a Map of all places would take 80 MB. A Map holds the other combinations.
@@ -54,18 +52,12 @@ export class GeoAnswers {
     source: Pick<PlaceSource, "places" | "feedOf">,
     operators: OperatorPlaces,
     countries: readonly string[],
-    records: AnswerRecords,
-    templates: AnswerTemplates,
-    evidence: EvidenceWriter,
     steps: AnswerSteps,
   ) {
     if (countries.length >= COUNTRIES) throw new RangeError(`${countries.length} registered countries`);
     this.source = source;
     this.operators = operators;
     this.countries = countries;
-    this.records = records;
-    this.templates = templates;
-    this.evidence = evidence;
     this.steps = steps;
     this.firstGround = new Uint16Array(operators.length + 1).fill(GROUNDS);
     this.firstValue = new Uint32Array(operators.length + 1);
@@ -103,11 +95,10 @@ export class GeoAnswers {
   }
 
   private add({ stated, place = stated, ...origin }: Described, code: string | undefined): number {
-    const { complete, encode, collectGarbage } = this.steps;
-    if (++this.made % COLLECT_EVERY === 0) collectGarbage();
+    if (++this.made % COLLECT_EVERY === 0) this.steps.collectGarbage();
     const isSilent = code !== undefined && place.registeredCountryCode === undefined;
-    const whole = complete(isSilent ? { ...place, registeredCountryCode: code } : place);
-    const answer = encode(whole);
+    const whole = completePlace(isSilent ? { ...place, registeredCountryCode: code } : place);
+    const answer = encodePlace(whole);
     if (answer === "") return 0;
     return this.records.add(this.templates.divide(answer), this.noteFor(filledMask(stated, whole), origin));
   }

@@ -6,8 +6,6 @@ import { NETWORK_KINDS } from "@inkling/contract";
 import { IpSegment, type Prefix, parseIp, parsePrefix } from "@inkling/engine";
 import type { NetworkKind } from "../catalog/claims.ts";
 import { completePlace } from "../place/complete-place.ts";
-import { encodePlace } from "../place/encode-place.ts";
-import type { Place } from "../place/place.ts";
 import { geoTable } from "./geo-table.ts";
 import { writeSegment } from "./segment-writer.ts";
 
@@ -27,8 +25,6 @@ function segmentOf(rows: readonly (readonly [network: string, city: string])[]):
     undefined,
     {
       feeds: { places: ["test"] },
-      complete: (place) => place,
-      encode: ({ cityName }) => cityName ?? "",
       progress: () => {},
       collectGarbage: () => {},
     },
@@ -57,7 +53,7 @@ describe("records of places", () => {
     const address = parseIp(text)!;
     expect(segment.record(address)).toBe(number);
     const answer = segment.lookup(address);
-    expect(answer && new TextDecoder().decode(answer)).toBe(city);
+    expect(answer && JSON.parse(new TextDecoder().decode(answer)).city.name).toBe(city);
   });
 });
 
@@ -65,7 +61,6 @@ describe("records of places", () => {
 function segmentOfKinds(
   rows: readonly (readonly [network: string, kind: NetworkKind, size?: "small"])[],
   feed = "test",
-  encode = ({ accuracyRadius, networkKind }: Place) => `${accuracyRadius} km, ${networkKind}`,
 ): IpSegment {
   const networks = rows.map(([network, kind, size]) => ({
     ...parsePrefix(network)!,
@@ -83,8 +78,6 @@ function segmentOfKinds(
     undefined,
     {
       feeds: { places: [feed] },
-      complete: completePlace,
-      encode,
       progress: () => {},
       collectGarbage: () => {},
     },
@@ -106,7 +99,9 @@ test("a place has a radius for each kind of network, kinds of one radius one ans
     ["2.3.0.0/16", "unknown"],
     ["2.4.0.0/16", "business"],
   ]);
-  const answer = (text: string) => new TextDecoder().decode(segment.lookup(parseIp(text)!));
+  const answer = (text: string): number =>
+    JSON.parse(new TextDecoder().decode(segment.lookup(parseIp(text)!))).location.accuracy_radius;
+  const record = (text: string) => segment.record(parseIp(text)!);
   const radius = (networkKind?: NetworkKind) =>
     completePlace({
       cityName: "A",
@@ -119,11 +114,11 @@ test("a place has a radius for each kind of network, kinds of one radius one ans
     }).accuracyRadius;
   expect(radius("hosting")).not.toBe(radius("isp"));
   expect(radius("unknown")).toBe(radius("isp")); // so both share the answer that is created first
-  expect(answer("2.1.1.1")).toBe(`${radius("hosting")} km, hosting`);
-  expect(answer("2.2.1.1")).toBe(answer("2.3.1.1"));
-  expect(answer("2.2.1.1")).toStartWith(`${radius("isp")} km`);
-  expect(answer("2.4.1.1")).toStartWith(`${radius("business")} km`);
-  expect(answer("2.0.1.1")).toStartWith(`${radius()} km`);
+  expect(answer("2.1.1.1")).toBe(radius("hosting")!);
+  expect(record("2.2.1.1")).toBe(record("2.3.1.1"));
+  expect(answer("2.2.1.1")).toBe(radius("isp")!);
+  expect(answer("2.4.1.1")).toBe(radius("business")!);
+  expect(answer("2.0.1.1")).toBe(radius()!);
 });
 
 test.each([
@@ -141,7 +136,7 @@ test.each([
       ["2.3.0.0/16", "unknown", "small"],
       ["2.4.0.0/16", "isp", "small"],
     ] as const;
-    const segment = segmentOfKinds(rows, feed, encodePlace);
+    const segment = segmentOfKinds(rows, feed);
     const text = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes);
     const answer = JSON.parse(text(segment.lookup(parseIp(address)!)));
     expect([answer.city.name, answer.subdivisions[0]?.iso_code]).toEqual([city, region]);

@@ -6,9 +6,6 @@ import { cover, KEPT_RECORDS, type Networks, overlay, type RangeColumns } from "
 import { countryIn, groundOf, KINDS_BY_SIZE, kindIn, rowIn } from "../geo/layers.ts";
 import { networksIn, type OperatorFeed, OperatorPlaces } from "../geo/operator-places.ts";
 import type { NetworkWalk, PlaceSource, RegisteredCountries } from "../geo/place-source.ts";
-import { AnswerRecords } from "./answer-records.ts";
-import { AnswerTemplates } from "./answer-templates.ts";
-import { EvidenceWriter } from "./evidence-records.ts";
 import { type AnswerSteps, GeoAnswers } from "./geo-answers.ts";
 import { rangeSections } from "./range-table.ts";
 import type { SectionData } from "./segment-writer.ts";
@@ -66,19 +63,9 @@ function answerRanges(
   stated: readonly OperatorFeed[],
   kinds: NetworkWalk,
 ) {
-  const records = new AnswerRecords("");
-  const templates = new AnswerTemplates();
-  const evidence = new EvidenceWriter();
   const operators = new OperatorPlaces(source, stated, KINDS_BY_SIZE);
-  const answers = new GeoAnswers(
-    source,
-    operators,
-    registered?.countries ?? [],
-    records,
-    templates,
-    evidence,
-    steps,
-  );
+  const answers = new GeoAnswers(source, operators, registered?.countries ?? [], steps);
+  const { records, templates, evidence } = answers;
   /** @param above the value that overlays the database: see OperatorPlaces.layOver */
   const valueFor = (place: number, above: number): number => {
     const row = rowIn(above);
