@@ -166,7 +166,7 @@ test.each<RowLayout>([
   const reader = rowReader(layout);
   const readAll = (bytes: Uint8Array) => {
     const row = new Row();
-    for (let at = 0; at < bytes.length; ) at = reader.next(bytes, at, row);
+    for (let at = 0; at < bytes.length; ) at = reader(bytes, at, row);
   };
   for (const [name, make] of hostile(0)) await requireLinear(name, make, 60_000, readAll);
 });

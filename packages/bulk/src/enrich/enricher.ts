@@ -106,7 +106,7 @@ export interface Enriched {
 export class Enricher {
   private readonly plan: Plan;
   private readonly answers: Answers;
-  private readonly rows: RowReader;
+  private readonly readRow: RowReader;
   private readonly out = new ByteBuffer(1 << 20);
   /** The rows that are looked up together. */
   private readonly pending = Array.from({ length: BLOCK_ADDRESSES }, () => new Row());
@@ -125,7 +125,7 @@ export class Enricher {
     this.next = next;
     this.plan = plan;
     this.answers = answers;
-    this.rows = rowReader(plan);
+    this.readRow = rowReader(plan);
     this.delimiter = new TextEncoder().encode(plan.delimiter ?? "");
     this.hasIp = plan.ip !== undefined;
     this.hasEmail = plan.email !== undefined;
@@ -133,7 +133,7 @@ export class Enricher {
 
   /** @param isFirst whether the block begins with the header */
   block(bytes: Uint8Array, isFirst: boolean): Enriched {
-    const { answers, hasIp, pending, out, rows } = this;
+    const { answers, hasIp, pending, out, readRow } = this;
     out.length = 0;
     this.unparsableAt = undefined;
     this.raggedAt = undefined;
@@ -143,7 +143,7 @@ export class Enricher {
       let count = 0;
       for (; count < BLOCK_ADDRESSES && at < bytes.length; count++) {
         const row = pending[count]!;
-        at = rows.next(bytes, at, row);
+        at = readRow(bytes, at, row);
         if (!hasIp) continue;
         if (row.ipText !== undefined) answers.addText(row.ipText);
         else if (row.isReadable && row.ipStart >= 0) answers.addBytes(bytes, row.ipStart, row.ipEnd);
@@ -251,8 +251,8 @@ export class Enricher {
   private header(bytes: Uint8Array, from: number): number {
     const { out } = this;
     const row = this.pending[0]!;
-    let next = this.rows.next(bytes, from, row);
-    while (!row.isReadable && next < bytes.length) next = this.rows.next(bytes, next, row);
+    let next = this.readRow(bytes, from, row);
+    while (!row.isReadable && next < bytes.length) next = this.readRow(bytes, next, row);
     if (row.isOpenQuoted) this.countQuote(row);
     out.append(bytes, from, row.insert);
     out.append(appendedHeader(this.plan));

@@ -214,14 +214,7 @@ function linesLayout({ ipColumn, emailColumn, field = 0 }: LayoutOptions): Lines
   ] as const)
     if (column !== undefined)
       throw usage(`${flag}: lines have no columns`, "name a field by its number: --field 1");
-  return {
-    format: "lines",
-    ip: field,
-    email: undefined,
-    hasHeader: false,
-    delimiter: undefined,
-    width: undefined,
-  };
+  return { format: "lines", ip: field, hasHeader: false };
 }
 
 function fieldsOf(lines: readonly string[], options: LayoutOptions): JsonLayout & Header {
@@ -236,14 +229,7 @@ function fieldsOf(lines: readonly string[], options: LayoutOptions): JsonLayout 
     rows.length,
     (name) => name,
   );
-  const layout = {
-    format: "ndjson",
-    ...columns,
-    hasHeader: false,
-    delimiter: undefined,
-    width: undefined,
-  } as const;
-  return requireColumns(layout, paths, lines[0] ?? "");
+  return requireColumns({ format: "ndjson", ...columns, hasHeader: false }, paths, lines[0] ?? "");
 }
 
 function columnsOf(format: TableFormat, head: string, options: LayoutOptions): TableLayout & Header {

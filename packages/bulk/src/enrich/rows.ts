@@ -29,17 +29,17 @@ export interface JsonLayout {
   /** Paths of fields; undefined if there is nothing to look up. */
   readonly ip: string | undefined;
   readonly email: string | undefined;
-  readonly delimiter: undefined;
-  readonly width: undefined;
+  readonly delimiter?: undefined;
+  readonly width?: undefined;
 }
 
 export interface LinesLayout {
   readonly format: "lines";
   /** Number of the field with the address, from 1; 0 for the first public address of the line. */
   readonly ip: number;
-  readonly email: undefined;
-  readonly delimiter: undefined;
-  readonly width: undefined;
+  readonly email?: undefined;
+  readonly delimiter?: undefined;
+  readonly width?: undefined;
 }
 
 /** The format of a file, and where its rows contain their values. */
@@ -74,10 +74,8 @@ export class Row {
   isReadable = true;
 }
 
-export interface RowReader {
-  /** Reads the row that begins at `from`. @returns where the next row begins */
-  next(bytes: Uint8Array, from: number, row: Row): number;
-}
+/** Reads the row that begins at `from`. @returns where the next row begins */
+export type RowReader = (bytes: Uint8Array, from: number, row: Row) => number;
 
 function clear(row: Row, from: number): void {
   row.start = from;
@@ -111,28 +109,18 @@ function takeLine(bytes: Uint8Array, from: number, row: Row): void {
 export function rowReader(layout: RowLayout): RowReader {
   switch (layout.format) {
     case "ndjson":
-      return new JsonRows(layout.ip, layout.email);
+      return jsonRows(layout);
     case "csv":
     case "tsv":
-      return new DelimitedRows(layout.delimiter.charCodeAt(0), layout.ip ?? -1, layout.email ?? -1);
+      return delimitedRows(layout.delimiter, layout.ip, layout.email);
     case "lines":
-      return new LineRows(layout.ip);
+      return lineRows(layout.ip);
   }
 }
 
-class DelimitedRows implements RowReader {
-  private readonly delimiter: number;
-  private readonly ip: number;
-  private readonly email: number;
-
-  constructor(delimiter: number, ip: number, email: number) {
-    this.delimiter = delimiter;
-    this.ip = ip;
-    this.email = email;
-  }
-
-  next(bytes: Uint8Array, from: number, row: Row): number {
-    const { delimiter, ip, email } = this;
+function delimitedRows(separator: string, ip?: number, email?: number): RowReader {
+  const delimiter = separator.charCodeAt(0);
+  return (bytes, from, row) => {
     clear(row, from);
     let at = from;
     for (let column = 0; ; column++) {
@@ -169,7 +157,7 @@ class DelimitedRows implements RowReader {
       row.isReadable = end > from;
       return row.end;
     }
-  }
+  };
 }
 
 /** Returns the text inside the quotes, without surrounding white space. */
@@ -214,11 +202,11 @@ function afterQuotes(bytes: Uint8Array, at: number, delimiter: number): number {
 /** Returns the first rows of a table, without line ends and blank rows. */
 export function splitRows(text: string, delimiter: string, limit: number): string[] {
   const bytes = new TextEncoder().encode(text);
-  const reader = new DelimitedRows(delimiter.charCodeAt(0), -1, -1);
+  const next = delimitedRows(delimiter);
   const row = new Row();
   const rows: string[] = [];
   for (let at = 0; at < bytes.length && rows.length < limit; ) {
-    at = reader.next(bytes, at, row);
+    at = next(bytes, at, row);
     if (row.isReadable) rows.push(textOf(bytes, row.start, row.insert));
   }
   return rows;
@@ -244,28 +232,13 @@ export function delimiterIn(text: string): string {
   return DELIMITERS.reduce((best, next) => (times(next) > times(best) ? next : best));
 }
 
-/** Returns the first row that is not blank, regardless of the delimiter. */
+/**
+ * Returns the first row that is not blank, regardless of the delimiter. A quoted field with a line end continues the row
+ * only with the right delimiter, so the longest row is the right one.
+ */
 export function firstRow(text: string): string {
-  const start = /[^\r\n]/.exec(text)?.index ?? text.length;
-  for (let at = start, isFieldStart = true; at < text.length; at++) {
-    const c = text[at]!;
-    if (c === "\n") return text.slice(start, at).replace(/\r$/, "");
-    if (c === '"' && isFieldStart) at = closingQuote(text, at);
-    isFieldStart = DELIMITERS.includes(c as (typeof DELIMITERS)[number]);
-  }
-  return text.slice(start);
-}
-
-const AFTER_QUOTES = /[ \r]*(?:[,;\t\n]|$)/y;
-
-/** Returns where the quote at `at` is closed, or `at` if it never is or text follows. */
-function closingQuote(text: string, at: number): number {
-  for (let i = text.indexOf('"', at + 1); i >= 0; i = text.indexOf('"', i + 2)) {
-    if (text[i + 1] === '"') continue;
-    AFTER_QUOTES.lastIndex = i + 1;
-    return AFTER_QUOTES.test(text) ? i : at;
-  }
-  return at;
+  const rows = DELIMITERS.map((delimiter) => splitRows(text, delimiter, 1)[0] ?? "");
+  return rows.reduce((best, next) => (next.length > best.length ? next : best));
 }
 
 /** Returns the fields of one row. */
@@ -295,16 +268,8 @@ function fieldEnd(bytes: Uint8Array, from: number, delimiter: number): number {
   return at;
 }
 
-class JsonRows implements RowReader {
-  private readonly ip: string | undefined;
-  private readonly email: string | undefined;
-
-  constructor(ip: string | undefined, email: string | undefined) {
-    this.ip = ip;
-    this.email = email;
-  }
-
-  next(bytes: Uint8Array, from: number, row: Row): number {
+function jsonRows({ ip, email }: JsonLayout): RowReader {
+  return (bytes, from, row) => {
     clear(row, from);
     const lf = bytes.indexOf(LF, from);
     row.end = lf < 0 ? bytes.length : lf + 1;
@@ -319,13 +284,13 @@ class JsonRows implements RowReader {
       const fields = value as Record<string, unknown>;
       row.isReadable = true;
       row.isFirst = Object.keys(fields).length === 0;
-      row.ipText = textAt(fields, this.ip);
-      row.emailText = textAt(fields, this.email);
+      row.ipText = textAt(fields, ip);
+      row.emailText = textAt(fields, email);
     } catch {
       // a broken row remains unchanged; the caller counts it
     }
     return row.end;
-  }
+  };
 }
 
 function textAt(fields: Record<string, unknown>, path: string | undefined): string | undefined {
@@ -333,24 +298,17 @@ function textAt(fields: Record<string, unknown>, path: string | undefined): stri
   return typeof value === "string" ? trimmed(value) : undefined;
 }
 
-/** Finds the first public address of a line, or of one of its fields. */
-class LineRows implements RowReader {
-  /** Number of the field, from 1; 0 for the whole line. */
-  private readonly field: number;
-
-  constructor(field: number) {
-    this.field = field;
-  }
-
-  next(bytes: Uint8Array, from: number, row: Row): number {
+/** Finds the first public address of a line, or of one of its fields. @param field from 1; 0 for the whole line */
+function lineRows(field: number): RowReader {
+  return (bytes, from, row) => {
     takeLine(bytes, from, row);
     if (!row.isReadable) return row.end;
     const line = textOf(bytes, from, row.insert);
-    const text = this.field === 0 ? line : fieldOf(line, this.field);
+    const text = field === 0 ? line : fieldOf(line, field);
     row.isReadable = text !== undefined;
     row.ipText = firstAddressIn(text ?? "") ?? "";
     return row.end;
-  }
+  };
 }
 
 /**
