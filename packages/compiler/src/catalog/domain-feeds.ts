@@ -4,7 +4,7 @@
 
 import { sourcesOf } from "./domain-lineage.ts";
 import type { Feed } from "./feed.ts";
-import { AGE, DAY, fixed, OURS, WEEK } from "./feed-limits.ts";
+import { AGE, DAY, fixed, github, OURS, WEEK } from "./feed-limits.ts";
 
 const DISPOSABLE = {
   sets: "disposable",
@@ -25,7 +25,6 @@ const COLLECTION = {
 const POPULAR = {
   sets: "popular",
   format: "misp-domains",
-  homepage: "https://github.com/MISP/misp-warninglists",
   licence: "CC0-1.0",
   cadenceHours: WEEK,
   age: AGE.allowList,
@@ -42,10 +41,7 @@ const ROWS: readonly Feed[] = [
     format: "domain-lines",
     otherFormats: { json: "domain-json" },
     title: "disposable-email-domains: community list",
-    homepage: "https://github.com/disposable-email-domains/disposable-email-domains",
-    urls: fixed(
-      "https://raw.githubusercontent.com/disposable-email-domains/disposable-email-domains/main/disposable_email_blocklist.conf",
-    ),
+    ...github("disposable-email-domains/disposable-email-domains", "main/disposable_email_blocklist.conf"),
     licence: "CC0-1.0",
     change: 0.3,
     entries: { least: 3_000, most: 500_000 },
@@ -62,8 +58,7 @@ const ROWS: readonly Feed[] = [
     format: "fakefilter-text",
     otherFormats: { json: "fakefilter-json" },
     title: "FakeFilter: domains of disposable email services, with the service behind each",
-    homepage: "https://github.com/7c/fakefilter",
-    urls: fixed("https://raw.githubusercontent.com/7c/fakefilter/main/txt/data.txt"),
+    ...github("7c/fakefilter", "main/txt/data.txt"),
     licence: "BSD-3-Clause",
     attribution: "FakeFilter, Copyright (c) 2022, 7c",
     change: 0.45,
@@ -80,10 +75,7 @@ const ROWS: readonly Feed[] = [
     id: "castle-domains",
     format: "domain-lines",
     title: "Castle: the 1,000 most abused domains, from the services' pages and their mail hosts",
-    homepage: "https://github.com/castle/disposable-email-domains",
-    urls: fixed(
-      "https://raw.githubusercontent.com/castle/disposable-email-domains/master/disposable-email-domains.txt",
-    ),
+    ...github("castle/disposable-email-domains", "master/disposable-email-domains.txt"),
     licence: "MIT",
     // From May to August 2026, up to 58% of the domains were new after a week, and 72% after two.
     change: 0.8,
@@ -106,8 +98,7 @@ const ROWS: readonly Feed[] = [
     id: "tompec-domains",
     format: "domain-json",
     title: "tompec: domains collected from the services, on top of ivolo's list",
-    homepage: "https://github.com/tompec/disposable-email-domains",
-    urls: fixed("https://raw.githubusercontent.com/tompec/disposable-email-domains/main/index.json"),
+    ...github("tompec/disposable-email-domains", "main/index.json"),
     licence: "MIT",
     change: 0.3,
     entries: { least: 40_000, most: 1_300_000 },
@@ -123,8 +114,7 @@ const ROWS: readonly Feed[] = [
     id: "ivolo-domains",
     format: "domain-json",
     title: "ivolo: an old, unmaintained collection that other lists copied",
-    homepage: "https://github.com/ivolo/disposable-email-domains",
-    urls: fixed("https://raw.githubusercontent.com/ivolo/disposable-email-domains/master/index.json"),
+    ...github("ivolo/disposable-email-domains", "master/index.json"),
     entries: { least: 40_000, most: 500_000 },
     seed: {
       package: "disposable-email-domains",
@@ -138,8 +128,7 @@ const ROWS: readonly Feed[] = [
     id: "mailchecker-domains",
     format: "domain-lines",
     title: "mailchecker: an old, still maintained collection that other lists copied",
-    homepage: "https://github.com/FGRibreau/mailchecker",
-    urls: fixed("https://raw.githubusercontent.com/FGRibreau/mailchecker/master/list.txt"),
+    ...github("FGRibreau/mailchecker", "master/list.txt"),
     entries: { least: 20_000, most: 500_000 },
     seed: {
       package: "mailchecker",
@@ -153,8 +142,7 @@ const ROWS: readonly Feed[] = [
     id: "wesbos-burner",
     format: "domain-lines",
     title: "wesbos: an old collection, mostly of entries of ivolo and mailchecker",
-    homepage: "https://github.com/wesbos/burner-email-providers",
-    urls: fixed("https://raw.githubusercontent.com/wesbos/burner-email-providers/master/emails.txt"),
+    ...github("wesbos/burner-email-providers", "master/emails.txt"),
     entries: { least: 3_000, most: 500_000 },
     seed: {
       package: "burner-email-providers",
@@ -168,10 +156,7 @@ const ROWS: readonly Feed[] = [
     sets: "free",
     format: "domain-lines",
     title: "AfterShip: ordinary free mail providers, an allow-list",
-    homepage: "https://github.com/AfterShip/email-verifier",
-    urls: fixed(
-      "https://raw.githubusercontent.com/AfterShip/email-verifier/main/cmd/build_metadata/free.txt",
-    ),
+    ...github("AfterShip/email-verifier", "main/cmd/build_metadata/free.txt"),
     licence: "MIT",
     cadenceHours: WEEK,
     age: AGE.allowList,
@@ -183,8 +168,7 @@ const ROWS: readonly Feed[] = [
     sets: "relay",
     format: "domain-lines",
     title: "disposable/disposable: privacy relays and alias services, an allow-list",
-    homepage: "https://github.com/disposable/disposable",
-    urls: fixed("https://raw.githubusercontent.com/disposable/disposable/master/greylist.txt"),
+    ...github("disposable/disposable", "master/greylist.txt"),
     licence: "MIT",
     cadenceHours: WEEK,
     age: AGE.allowList,
@@ -195,16 +179,14 @@ const ROWS: readonly Feed[] = [
     ...POPULAR,
     id: "cloudflare-top-100k",
     title: "MISP warning list: the 100,000 most requested domains, according to Cloudflare Radar",
-    urls: fixed(
-      "https://raw.githubusercontent.com/MISP/misp-warninglists/main/lists/cloudflare-top100k/list.json",
-    ),
+    ...github("MISP/misp-warninglists", "main/lists/cloudflare-top100k/list.json"),
     entries: { least: 50_000, most: 200_000 },
   },
   {
     ...POPULAR,
     id: "tranco-10k",
     title: "MISP warning list: the 10,000 most popular sites, according to Tranco",
-    urls: fixed("https://raw.githubusercontent.com/MISP/misp-warninglists/main/lists/tranco10k/list.json"),
+    ...github("MISP/misp-warninglists", "main/lists/tranco10k/list.json"),
     // Tranco combines several rankings, including Cloudflare's.
     lineage: ["cloudflare-top-100k"],
     entries: { least: 5_000, most: 20_000 },

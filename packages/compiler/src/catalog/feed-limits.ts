@@ -51,6 +51,12 @@ export const ADDRESSES = { v4: 32, v6: 128 } as const;
 /** Returns a `urls` function for a URL that does not depend on the date. */
 export const fixed = (url: string) => () => [url];
 
+/** Returns the fields of a list in a repository on GitHub. @param file its branch and path */
+export const github = (repository: string, file: string) => ({
+  homepage: `https://github.com/${repository}`,
+  urls: fixed(`https://raw.githubusercontent.com/${repository}/${file}`),
+});
+
 /** The fields that all of Inkling's own lists share. Each row of such a list has its source. */
 export const OURS = {
   urls: () => [],

@@ -6,7 +6,7 @@
 // Each row of data/guards has the page that it was taken from in August 2026 (Akamai: in November 2026).
 
 import type { Feed } from "./feed.ts";
-import { ADDRESSES, AGE, DAY, fixed, OURS, WEEK } from "./feed-limits.ts";
+import { ADDRESSES, AGE, DAY, fixed, github, OURS, WEEK } from "./feed-limits.ts";
 
 const own = (name: string) => `data/guards/${name}.csv`;
 
@@ -176,22 +176,18 @@ const BOTS = {
   sets: "guard",
   format: "ipverse-bots",
   doubtful: { subject: "guard", label: "crawler_network" },
-  homepage: "https://github.com/ipverse/bot-ip-blocks",
   licence: "CC0-1.0",
   cadenceHours: DAY,
   age: AGE.allowList,
   change: 0.5,
   widest: { v4: 13, v6: 28 }, // Meta has a /14, and Yandex has a /29
 } as const;
-const botsUrl = (name: string) =>
-  fixed(`https://raw.githubusercontent.com/ipverse/bot-ip-blocks/master/${name}.json`);
 
 /** Lists of networks that other lists report by mistake: open resolvers, and a CDN's networks. */
 const WARNING_LIST = {
   sets: "guard",
   format: "misp-json",
   label: "listed_resolver",
-  homepage: "https://github.com/MISP/misp-warninglists",
   licence: "CC0-1.0",
   cadenceHours: WEEK,
   age: AGE.allowList,
@@ -222,18 +218,14 @@ export const GUARD_FEEDS: readonly Feed[] = [
     ...WARNING_LIST,
     id: "public-dns-v4",
     title: "MISP warning list: open IPv4 resolvers",
-    urls: fixed(
-      "https://raw.githubusercontent.com/MISP/misp-warninglists/main/lists/public-dns-v4/list.json",
-    ),
+    ...github("MISP/misp-warninglists", "main/lists/public-dns-v4/list.json"),
     entries: { least: 20_000, most: 300_000 },
   },
   {
     ...WARNING_LIST,
     id: "public-dns-v6",
     title: "MISP warning list: open IPv6 resolvers",
-    urls: fixed(
-      "https://raw.githubusercontent.com/MISP/misp-warninglists/main/lists/public-dns-v6/list.json",
-    ),
+    ...github("MISP/misp-warninglists", "main/lists/public-dns-v6/list.json"),
     entries: { least: 80, most: 10_000 },
   },
   {
@@ -277,7 +269,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
     label: "cdn_operator",
     rentedOut: [63949, 48337], // Linode
     title: "MISP warning list: Akamai's networks",
-    urls: fixed("https://raw.githubusercontent.com/MISP/misp-warninglists/main/lists/akamai/list.json"),
+    ...github("MISP/misp-warninglists", "main/lists/akamai/list.json"),
     widest: { v4: 10, v6: 24 },
     entries: { least: 15, most: 5_000 },
     ownFormat: "exit-networks",
@@ -317,7 +309,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
     id: "ipverse-crawlers",
     label: "crawler",
     title: "ipverse: the networks of crawlers, by service",
-    urls: botsUrl("crawlers"),
+    ...github("ipverse/bot-ip-blocks", "master/crawlers.json"),
     entries: { least: 500, most: 20_000 },
   },
   {
@@ -325,7 +317,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
     id: "ipverse-monitoring",
     label: "monitor",
     title: "ipverse: the networks of monitoring services, by service",
-    urls: botsUrl("monitoring"),
+    ...github("ipverse/bot-ip-blocks", "master/monitoring.json"),
     entries: { least: 400, most: 20_000 },
   },
   {

@@ -1,7 +1,7 @@
 // network-feeds.ts: the feeds of networks and locations that are on by default.
 
 import type { Feed } from "./feed.ts";
-import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB, OURS, WEEK } from "./feed-limits.ts";
+import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, github, HOUR, MIB, OURS, WEEK } from "./feed-limits.ts";
 
 /**
  * Returns the URLs of DB-IP's file for this month and for last month, because the new file appears a few days into the
@@ -29,7 +29,6 @@ const TOR = {
 const X4BNET = {
   sets: "is_proxy",
   format: "ip-lines",
-  homepage: "https://github.com/X4BNet/lists_vpn",
   licence: "MIT",
   cadenceHours: 6 * HOUR,
   label: "vpn",
@@ -216,14 +215,14 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     ...X4BNET,
     id: "x4bnet-vpn-v4",
     title: "X4BNet: IPv4 networks of VPN providers",
-    urls: fixed("https://raw.githubusercontent.com/X4BNet/lists_vpn/main/output/vpn/ipv4.txt"),
+    ...github("X4BNet/lists_vpn", "main/output/vpn/ipv4.txt"),
     entries: { least: 3_500, most: 110_000 },
   },
   {
     ...X4BNET,
     id: "x4bnet-vpn-v6",
     title: "X4BNet: IPv6 networks of VPN providers",
-    urls: fixed("https://raw.githubusercontent.com/X4BNet/lists_vpn/main/output/vpn/ipv6.txt"),
+    ...github("X4BNet/lists_vpn", "main/output/vpn/ipv6.txt"),
     entries: { least: 100, most: 20_000 },
   },
   {
@@ -273,10 +272,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     sets: "is_proxy",
     format: "avastel-csv",
     title: "Avastel: networks that bots used as proxies in the last eight days, with a confidence",
-    homepage: "https://github.com/antoinevastel/avastel-bot-ips-lists",
-    urls: fixed(
-      "https://raw.githubusercontent.com/antoinevastel/avastel-bot-ips-lists/master/avastel-proxy-bot-ips-blocklist-8days.txt",
-    ),
+    ...github("antoinevastel/avastel-bot-ips-lists", "master/avastel-proxy-bot-ips-blocklist-8days.txt"),
     licence: "MIT",
     cadenceHours: DAY,
     label: "proxy_network",
@@ -292,8 +288,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     sets: "is_proxy",
     format: "monosans-json",
     title: "monosans: open proxies that worked within the last hour, and their exit addresses",
-    homepage: "https://github.com/monosans/proxy-list",
-    urls: fixed("https://raw.githubusercontent.com/monosans/proxy-list/main/proxies.json"),
+    ...github("monosans/proxy-list", "main/proxies.json"),
     licence: "MIT",
     cadenceHours: HOUR,
     label: "public_proxy",
@@ -350,8 +345,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     sets: "is_abuser",
     format: "ip-lines",
     title: "IPsum: addresses on at least three public lists of attackers",
-    homepage: "https://github.com/stamparm/ipsum",
-    urls: fixed("https://raw.githubusercontent.com/stamparm/ipsum/master/levels/3.txt"),
+    ...github("stamparm/ipsum", "master/levels/3.txt"),
     licence: "Unlicense",
     cadenceHours: DAY,
     label: "attacker",
@@ -455,8 +449,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     id: "verizon-geofeed",
     age: AGE.accessPlaces,
     title: "Verizon: where its wireline and wireless customers are",
-    homepage: "https://github.com/Verizon/verizon-geofeed",
-    urls: fixed("https://raw.githubusercontent.com/Verizon/verizon-geofeed/main/feed.csv"),
+    ...github("Verizon/verizon-geofeed", "main/feed.csv"),
     licence: "CDLA-Permissive-2.0",
     licenceText: "data/CDLA-Permissive-2.0.LICENSE",
     widest: { v4: 14, v6: 32 }, // the widest networks are a /16 and a /44
@@ -467,8 +460,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     id: "tmobile-geofeed",
     age: AGE.accessPlaces,
     title: "T-Mobile US: where its customers are",
-    homepage: "https://github.com/tmobile/tmus-geofeed",
-    urls: fixed("https://raw.githubusercontent.com/tmobile/tmus-geofeed/main/tmus-geo-ip.txt"),
+    ...github("tmobile/tmus-geofeed", "main/tmus-geo-ip.txt"),
     licence: "Apache-2.0",
     widest: { v4: 10, v6: 24 }, // the widest networks are a /11 and a /28
     entries: { least: 900, most: 30_000 },
@@ -477,8 +469,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     ...GEOFEED,
     id: "netflix-geofeed",
     title: "Netflix: where its servers are",
-    homepage: "https://github.com/Netflix/nflx-geofeed",
-    urls: fixed("https://raw.githubusercontent.com/Netflix/nflx-geofeed/main/geofeed.csv"),
+    ...github("Netflix/nflx-geofeed", "main/geofeed.csv"),
     licence: "for improving the accuracy of location lookups only",
     widest: { v4: 20, v6: 32 }, // the widest networks are a /23 and a /36
     entries: { least: 200, most: 6_000 },
@@ -511,8 +502,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     id: "as-metadata",
     format: "as-metadata",
     title: "ipverse: autonomous systems, each with its category",
-    homepage: "https://github.com/ipverse/as-metadata",
-    urls: fixed("https://raw.githubusercontent.com/ipverse/as-metadata/master/as.json"),
+    ...github("ipverse/as-metadata", "master/as.json"),
     licence: "CC0-1.0",
     cadenceHours: DAY,
     systems: { weight: 3 }, // it combines several signals, while Inkling's rules use only the name
@@ -523,8 +513,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     id: "x4bnet-datacenter-asn",
     format: "asn-lines",
     title: "X4BNet: autonomous systems of data centres",
-    homepage: "https://github.com/X4BNet/lists_vpn",
-    urls: fixed("https://raw.githubusercontent.com/X4BNet/lists_vpn/main/input/datacenter/ASN.txt"),
+    ...github("X4BNet/lists_vpn", "main/input/datacenter/ASN.txt"),
     licence: "MIT",
     cadenceHours: WEEK,
     systems: { kind: "hosting", weight: 1 },
@@ -536,8 +525,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     id: "bad-asn-list",
     format: "asn-entities",
     title: "brianhama: autonomous systems of hosting companies",
-    homepage: "https://github.com/brianhama/bad-asn-list",
-    urls: fixed("https://raw.githubusercontent.com/brianhama/bad-asn-list/master/bad-asn-list.csv"),
+    ...github("brianhama/bad-asn-list", "master/bad-asn-list.csv"),
     licence: "MIT",
     cadenceHours: WEEK,
     systems: { kind: "hosting", weight: 1 },

@@ -7,7 +7,7 @@
 // were available.
 
 import type { Credentials, Feed, PublisherRequest } from "./feed.ts";
-import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB, WEEK } from "./feed-limits.ts";
+import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, github, HOUR, MIB, WEEK } from "./feed-limits.ts";
 
 export const NO_LICENCE = "none stated";
 const OWN_RISK = "The publisher states no licence: check whether you may use the list.";
@@ -72,7 +72,6 @@ const ANYCAST = {
   sets: "anycast",
   format: "ip-lines",
   label: "anycast",
-  homepage: "https://github.com/bgptools/anycast-prefixes",
   licence: NO_LICENCE,
   cadenceHours: DAY,
   age: AGE.placeFeeds,
@@ -373,8 +372,7 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     sets: "is_proxy",
     format: "proxy-lines",
     title: "TheSpeedX: HTTP proxies, untested",
-    homepage: "https://github.com/TheSpeedX/PROXY-List",
-    urls: fixed("https://raw.githubusercontent.com/TheSpeedX/PROXY-List/master/http.txt"),
+    ...github("TheSpeedX/PROXY-List", "master/http.txt"),
     licence: "MIT",
     cadenceHours: DAY,
     label: "public_proxy",
@@ -423,18 +421,14 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     ...ANYCAST,
     id: "bgptools-anycast-v4",
     title: "bgp.tools: IPv4 networks that are anycast",
-    urls: fixed(
-      "https://raw.githubusercontent.com/bgptools/anycast-prefixes/master/anycatch-v4-prefixes.txt",
-    ),
+    ...github("bgptools/anycast-prefixes", "master/anycatch-v4-prefixes.txt"),
     entries: { least: 1_000, most: 50_000 },
   },
   {
     ...ANYCAST,
     id: "bgptools-anycast-v6",
     title: "bgp.tools: IPv6 networks that are anycast",
-    urls: fixed(
-      "https://raw.githubusercontent.com/bgptools/anycast-prefixes/master/anycatch-v6-prefixes.txt",
-    ),
+    ...github("bgptools/anycast-prefixes", "master/anycatch-v6-prefixes.txt"),
     entries: { least: 500, most: 50_000 },
   },
 ];
