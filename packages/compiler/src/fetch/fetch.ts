@@ -6,6 +6,7 @@
 import { lookup } from "node:dns/promises";
 import { STATUS_CODES } from "node:http";
 import { parseIp, specialUse } from "@inkling/engine";
+import manifest from "../../package.json" with { type: "json" };
 import { FeedError } from "../catalog/feed.ts";
 import { requireSize, unpack } from "./unpack.ts";
 
@@ -60,7 +61,6 @@ export interface Download {
   /** Credentials. They are sent only to the origin of this URL, wherever it redirects. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly maxBytes: number;
-  readonly userAgent: string;
   readonly times: FetchTimes;
   /**
    * The time at which the build continues without the file, on the clock of performance.now(). Undefined means never.
@@ -197,9 +197,11 @@ const addressesOf = (host: string): Promise<string[]> =>
     () => [],
   );
 
-function requestHeaders({ url, userAgent, validators, ...request }: Download, to: URL): Headers {
+const USER_AGENT = `Inkling/${manifest.version}`;
+
+function requestHeaders({ url, validators, ...request }: Download, to: URL): Headers {
   const own = to.origin === new URL(url).origin ? request.headers : undefined;
-  const headers = new Headers({ ...own, "user-agent": userAgent, "accept-encoding": "gzip" });
+  const headers = new Headers({ ...own, "user-agent": USER_AGENT, "accept-encoding": "gzip" });
   if (validators?.etag) headers.set("if-none-match", validators.etag);
   if (validators?.lastModified) headers.set("if-modified-since", validators.lastModified);
   return headers;

@@ -10,7 +10,6 @@
 
 import { join } from "node:path";
 import { HAS_SEEDS, programFile, seedFolder } from "@inkling/data/program";
-import manifest from "../../package.json" with { type: "json" };
 import {
   type Credentials,
   EXTENSIONS,
@@ -84,7 +83,6 @@ export interface SourceOptions {
   /** Whether the operator accepts the held copy. */
   readonly accept?: boolean;
   readonly credentials?: Credentials;
-  readonly userAgent?: string;
   /** Called before each request to a publisher. Each request has a time limit. */
   readonly onRequest?: () => void;
   readonly times?: FetchTimes;
@@ -96,7 +94,6 @@ export interface SourceOptions {
   readonly packageFolder?: ((name: string) => string) | undefined;
 }
 
-const USER_AGENT = `Inkling/${manifest.version}`;
 /** Yields copies of `feed` in order of preference. See the top of this file. */
 export async function* candidates(
   feed: Feed,
@@ -236,7 +233,6 @@ async function fetchFrom(request: Request): Promise<Candidate> {
       ...secretRequest,
       headers,
       maxBytes: maxBytesOf(feed),
-      userAgent: options.userAgent ?? USER_AGENT,
       times: options.times ?? FETCH_TIMES,
       deadline: options.deadline,
       redirects: source === "fetched" ? feed.redirects : undefined,

@@ -6,8 +6,9 @@
 // err  MmdbError if the file is corrupt
 
 import { flagOfLabel } from "@inkling/contract";
-import { IpAddress, type Prefix } from "@inkling/engine";
+import type { Prefix } from "@inkling/engine";
 import type { Label } from "../catalog/claims.ts";
+import { networksBy } from "../geo/place-source.ts";
 import { MmdbRecords } from "../mmdb/records.ts";
 
 /** A residential proxy counts as a public proxy. */
@@ -38,22 +39,8 @@ export function readAnonymous(files: readonly Uint8Array[]): AnonymousNetworks {
     const labels = labelsOf(record);
     return labels.length === 0 ? -1 : sets.push(labels) - 1;
   });
-  const byLabel = new Map<Label, Prefix[]>();
-  let entries = 0;
-  for (const family of [4, 6] as const) {
-    records.walk(family, (w0, w1, w2, w3, bits, id) => {
-      const address = new IpAddress();
-      address.family = family;
-      address.words.set(family === 4 ? [w0] : [w0, w1, w2, w3]);
-      entries++;
-      for (const label of sets[id]!) {
-        const networks = byLabel.get(label);
-        if (networks === undefined) byLabel.set(label, [{ address, bits }]);
-        else networks.push({ address, bits });
-      }
-    });
-  }
-  return { byLabel, entries, publishedAt: records.publishedAt };
+  const entries = records.networks[4] + records.networks[6];
+  return { byLabel: networksBy(records, (id) => sets[id]!), entries, publishedAt: records.publishedAt };
 }
 
 function labelsOf(record: unknown): readonly Label[] {
