@@ -4,7 +4,7 @@
 // second, and more while deliveries are due.
 
 import { WEBHOOK_OUTCOMES, type WebhookEvent, type WebhookOutcome } from "@inkling/contract";
-import { messageOf } from "@inkling/data";
+import { messageOf, Poller } from "@inkling/data";
 import type { Attempt, ClaimedDelivery, DeliveryStore, QueueState } from "@inkling/store/deliveries";
 import type { WebhookStore } from "@inkling/store/webhooks";
 import type { Log } from "../telemetry/log.ts";
@@ -34,61 +34,39 @@ export class WebhookSender {
   private readonly stopping = new AbortController();
   /** Running attempts by webhook. */
   private readonly underWay = new Map<string, Set<Promise<void>>>();
-  private timer: ReturnType<typeof setTimeout> | undefined;
-  private polling: Promise<void> | undefined;
-  private isWanted = false;
+  private readonly poller: Poller;
+  private waitMs: number;
   private forgotAt = Number.NEGATIVE_INFINITY;
   private failure: string | undefined;
 
   constructor(options: WebhookSenderOptions) {
     this.options = options;
+    this.waitMs = options.pollMs ?? POLL_MS;
+    this.poller = new Poller({ check: () => this.poll(), waitMs: () => this.waitMs });
   }
 
   start(): void {
-    this.schedule(this.options.pollMs ?? POLL_MS);
+    this.poller.schedule();
   }
 
   /** Aborts running attempts. Another host repeats them, or this host after its next start. */
   async stop(): Promise<void> {
     this.stopping.abort();
-    clearTimeout(this.timer);
-    await this.polling;
+    await this.poller.stop();
     await Promise.all([...this.underWay.values()].flatMap((attempts) => [...attempts]));
   }
 
-  private schedule(wait: number): void {
-    clearTimeout(this.timer);
-    if (this.stopping.signal.aborted) return;
-    this.timer = setTimeout(() => this.begin(), wait);
-    this.timer.unref();
-  }
-
-  private begin(): void {
-    this.isWanted = false;
-    this.polling = this.poll().then((next) => {
-      this.polling = undefined;
-      this.schedule(this.isWanted ? 0 : next);
-    });
-  }
-
-  /** Polls soon, because more deliveries may be due. */
-  private wake(): void {
-    this.isWanted = true;
-    if (this.polling === undefined) this.schedule(0);
-  }
-
-  /** @returns milliseconds until the next poll */
-  private async poll(): Promise<number> {
+  private async poll(): Promise<void> {
     const { pollMs = POLL_MS, log } = this.options;
     try {
       const hasWebhooks = await this.work();
       if (this.failure !== undefined) log.info("webhooks-back");
       this.failure = undefined;
-      return hasWebhooks ? pollMs : Math.max(pollMs, IDLE_MS);
+      this.waitMs = hasWebhooks ? pollMs : Math.max(pollMs, IDLE_MS);
     } catch (error) {
       if (this.failure === undefined) log.error("webhooks-stopped", { reason: messageOf(error) });
       this.failure = messageOf(error);
-      return Math.max(pollMs, IDLE_MS);
+      this.waitMs = Math.max(pollMs, IDLE_MS);
     }
   }
 
@@ -139,7 +117,7 @@ export class WebhookSender {
       const attempt = await send(found, claimed, { ...options, signal });
       if (signal.aborted && attempt.outcome === "failed") return await store.deliveries.release(claimed);
       await this.settle(claimed, attempt);
-      this.wake();
+      void this.poller.now(); // more deliveries may be due
     } catch (error) {
       // The database is unreachable. When the lease expires, the delivery becomes due again.
       log.error("webhooks-stopped", { reason: messageOf(error) });
