@@ -23,6 +23,10 @@ const MIDDLEWARE_PAGE = readFileSync(join(ROOT, "packages/client/MIDDLEWARE.md")
 const PYTHON_PAGE = readFileSync(join(ROOT, "packages/python/README.md"), "utf8");
 const NODE = Bun.which("node")!;
 const BUN = process.execPath;
+const HOOKS_PAGE = readFileSync(join(ROOT, "docs/auth-hooks.md"), "utf8");
+const [, HOOK_SECRET] = /^INKLING_SUPABASE_HOOK_SECRET=v1,whsec_(\w+) npm start$/m.exec(
+  HOOKS_PAGE,
+)! as unknown as [string, string];
 const PROXY = SMALL_NETWORK.replace("0/24", "142");
 /** No service has port 2, and only root could listen there. */
 const NOWHERE = "http://127.0.0.1:2";
@@ -61,7 +65,8 @@ beforeAll(async () => {
   const [, text] = /^```toml\n([\s\S]*?)^```$/m.exec(CAPTCHA_PAGE)!;
   await store.rulesets.publish({ text: text!, note: "test" }, { author: "test", source: "cli" } as never);
   await store.close();
-  [inkling] = await Promise.all([startServerOn(dataDir), installClient(project)]);
+  const options = { supabaseHookSecret: [HOOK_SECRET] };
+  [inkling] = await Promise.all([startServerOn(dataDir, options), installClient(project)]);
 });
 afterAll(async () => {
   for (const child of children) child.kill();
@@ -498,9 +503,17 @@ describe.each(
   });
 });
 
+test("the request that auth-hooks.md signs is denied as the page shows", async () => {
+  const [, commands, shown] = /^```sh\n(SECRET=[\s\S]*?)^```\n\n```json\n(.*)\n```$/m.exec(HOOKS_PAGE)!;
+  const send = (text: string) =>
+    run(["sh", "-c", text.replace("http://127.0.0.1:8080", inkling.origin)], project);
+  const disposable = commands!.replace("mailinator.com", smallDomain(1));
+  expect(await send(disposable)).toBe(shown!);
+  expect(await send(disposable.replace("msg_1.", "msg_2."))).toContain("SIGNATURE_INVALID");
+});
+
 test("the Auth0 Action in auth-hooks.md decides about each visitor", async () => {
-  const page = readFileSync(join(ROOT, "docs/auth-hooks.md"), "utf8");
-  const [, code] = /^```js\n(exports\.onExecutePreUserRegistration[\s\S]*?)^```$/m.exec(page)!;
+  const [, code] = /^```js\n(exports\.onExecutePreUserRegistration[\s\S]*?)^```$/m.exec(HOOKS_PAGE)!;
   type Action = (event: object, api: object) => Promise<void>;
   const exports: { onExecutePreUserRegistration?: Action } = {};
   new Function("exports", code!)(exports);
