@@ -75,6 +75,8 @@ export const LOG_EVENTS = {
         "The server cannot record its settings, because of `reason`. The next start cannot report which settings changed.",
       "admin-database-failed": "An admin request failed, because the database returned this error.",
       "stop-failed": "A step of the shutdown failed. The other steps ran.",
+      "few-open-files":
+        "The limit of open files, `limit`, is below `least`. At this limit, the server accepts new connections only as others close. `hint` says how to raise it.",
       "uncaught-error":
         "A bug ended the `worker`, which the server replaces, or the server, which exits with code 1.",
       "usage-not-stored":

@@ -9,7 +9,7 @@
 // - Request line and headers: 8 KiB. Bun's parser returns 431.
 // - Time to send the request line and headers: 10 s, even if they arrive byte by byte. Bun allows 10 s for a
 //   connection's first request, and idleTimeout for later requests. It checks every 4 s, so tests measured 12 s.
-// - Number of open connections: the limit of open files.
+// - Number of open connections: the limit of open files (telemetry/open-files.ts).
 //
 // The API's listener sets no limit for bodies, because a batch stream may have any length (batch.ts). Bun skips a body
 // that is not read.
@@ -21,6 +21,7 @@ import { claimPort, StartError } from "../http/start-error.ts";
 import { LimitCells } from "../limits/cells.ts";
 import { Bodies } from "../limits/memory.ts";
 import { Log } from "../telemetry/log.ts";
+import { warnOfFewFiles } from "../telemetry/open-files.ts";
 import { lineWriter, STANDARD_ERROR } from "../telemetry/standard-error.ts";
 import { readMemoryKeys } from "./memory-keys.ts";
 import { metricsSource } from "./metrics-source.ts";
@@ -92,6 +93,8 @@ async function startPrimary(options: ServerOptions, closers: Closers): Promise<R
     version: options.version,
     ...(workers > 1 && { workers }),
   });
+
+  warnOfFewFiles(log);
 
   const shutDown = async () => {
     const { drainSeconds } = options;
