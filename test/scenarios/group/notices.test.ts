@@ -234,7 +234,7 @@ test.concurrent.each([1, 2])(
     const proxy = await TcpProxy.to(postgres.port);
     cleanUps.push(() => proxy.stop());
     const through = url.replace(`:${postgres.port}/`, `:${proxy.port}/`);
-    const server = await host(through, { workers, maxStaleSeconds: 2, checkMs: 100 });
+    const server = await host(through, { workers, maxStaleSeconds: 5, checkMs: 100 });
     const patient = await host(through, { checkMs: 100 });
     expect([await server.status(token), await patient.status(token)]).toEqual([200, 200]);
     proxy.cut();
@@ -245,7 +245,7 @@ test.concurrent.each([1, 2])(
     });
     expect(await server.ready()).toBe(503);
     expect(await server.metric("inkling_keys_stale")).toBe(1);
-    expect(server.events("keys-stale")).toMatchObject([{ level: "error", seconds: 2 }]);
+    expect(server.events("keys-stale").at(-1)).toMatchObject({ level: "error", seconds: 5 });
     expect([await patient.status(token), await patient.ready()]).toEqual([200, 200]);
     proxy.mend();
     await until(async () => (await server.status(token)) === 200);
