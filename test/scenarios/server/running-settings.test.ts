@@ -51,6 +51,7 @@ test.each(process.platform === "linux" ? [1, 2] : [1])(
     };
     expect(await isEachLogged()).toBe(false);
     expect(await set("access")).toEqual([200, { level: "access" }]);
+    await until(() => main.events("log-level-changed").length > 0);
     expect(main.events("log-level-changed")).toMatchObject([{ to: "access", author: "ada" }]);
     await until(isEachLogged);
     if (workers > 1) {

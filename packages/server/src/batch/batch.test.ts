@@ -740,6 +740,7 @@ describe("limits", () => {
     const stream = new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 });
     const reader = (await set.stream(REP, stream)).body!.getReader();
     void reader.read();
+    while (read < 5 * 4 + 1) await Bun.sleep(5);
     await Bun.sleep(100);
     expect(read).toBe(5 * 4 + 1); // the free part, the part that four tokens cover, and the first piece beyond it
     set.at.ms += 2_000;
