@@ -24,10 +24,23 @@ function block(name: SettingName): string {
   const title = fileOnly ? tomlKey(name) : `${variableName(name)}${named ? "_NAME" : ""}`;
   const places = [
     ...(secret || fileOnly ? [] : [`flag \`${flagName(name)}\``]),
-    `in the file \`${tomlKey(name)}\``,
+    `in the file \`${fileLine(name)}\``,
+    ...(secret && !named ? [`or in \`credentials/${tomlKey(name)}\``] : []),
     `default: ${defaultText(name)}`,
   ];
   return `### \`${title}\`\n\n${docs}\n\n${sentence(places.join(", "))}`;
+}
+
+/** Returns a setting as a line of inkling.toml: with its default, or with a value of the same type. */
+function fileLine(name: SettingName): string {
+  const { default: standard, named, type } = settingRow(name);
+  const key = tomlKey(name);
+  if (type === "feeds") return `[[${key}]]`;
+  if (named) return `[${key}]`;
+  if (typeof standard === "boolean") return `${key} = true`;
+  if (Array.isArray(standard)) return `${key} = ["…"]`;
+  if (typeof type === "object" && "min" in type) return `${key} = ${standard ?? type.min}`;
+  return `${key} = ${JSON.stringify(standard ?? "…")}`;
 }
 
 function defaultText(name: SettingName): string {
