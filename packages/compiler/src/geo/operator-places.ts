@@ -12,7 +12,6 @@ import {
   cover,
   type Networks,
   networkAround,
-  networksOf,
   overlay,
   type Prefix,
   prefixContains,
@@ -32,8 +31,8 @@ import {
 import { cleanName } from "../place/place-names.ts";
 import { findSubdivisionCode, findSubdivisionName } from "../place/subdivisions.ts";
 import { type CityName, Gazetteer, weigh } from "./gazetteer.ts";
-import { isOfSmallSystem, KINDS, layersOf, ROWS } from "./layers.ts";
-import type { PlaceSource } from "./place-source.ts";
+import { isOfSmallSystem, KINDS, KINDS_BY_SIZE, layersOf, ROWS } from "./layers.ts";
+import { networksIn, type PlaceSource } from "./place-source.ts";
 
 /**
  * The networks of a feed, and what the feed states about them: "anycast" for all of them, or a place for each network.
@@ -101,21 +100,15 @@ export class OperatorPlaces {
   private readonly firstRow = new Map<OperatorFeed, number>();
   private readGazetteer: Gazetteer | undefined;
   private readonly made = new Map<string, OperatorPlace>();
-  private readonly kinds: readonly string[];
   /** By class of place and kind of network. */
   private readonly knownCities = new Map<number, KnownCity>();
   /** For each class of place and kind of network, the first kind of network that leads to an equal answer. */
   private firstKinds: Uint8Array = new Uint8Array(0);
 
-  /**
-   * @param feeds the preferred feed first
-   * @param kinds names of network kinds, numbered from 1
-   */
-  constructor(general: PlaceSource, feeds: readonly OperatorFeed[], kinds: readonly string[] = []) {
-    if (kinds.length >= KINDS) throw new RangeError(`${kinds.length} kinds of network`);
+  /** @param feeds the preferred feed first */
+  constructor(general: PlaceSource, feeds: readonly OperatorFeed[]) {
     this.general = general;
     this.feeds = feeds;
-    this.kinds = kinds;
     for (const feed of feeds) {
       this.firstRow.set(feed, this.rows.length + 1);
       const places = feed.stated === "anycast" ? [{}] : feed.stated.places;
@@ -204,7 +197,7 @@ export class OperatorPlaces {
    */
   placeAt(id: number, kind = 0): Place {
     const density = this.gazetteer.densityOf(id);
-    return { ...this.general.places.at(id)!, density, networkKind: this.kinds[kind - 1] };
+    return { ...this.general.places.at(id)!, density, networkKind: KINDS_BY_SIZE[kind - 1] };
   }
 
   /**
@@ -257,14 +250,20 @@ export class OperatorPlaces {
   private findKnown(id: number, kind: number): KnownCity {
     const keys = this.keysOf(id, kind);
     const radius = radiusIn(keys);
-    const isCrowded = CROWDED.has(this.gazetteer.densityOf(id)) && !OWNERS_CITY.has(this.kinds[kind - 1]!);
+    const isCrowded = CROWDED.has(this.gazetteer.densityOf(id)) && !OWNERS_CITY.has(KINDS_BY_SIZE[kind - 1]!);
     if (!isOfSmallSystem(kind) || isCrowded) return { known: knownIn(keys), accuracyRadius: radius };
     return { known: "city", accuracyRadius: Math.min(radius ?? MAX_OF_SMALL_KM, MAX_OF_SMALL_KM) };
   }
 
   private keysOf(id: number, kind: number): string[] {
     const { gazetteer } = this;
-    return rowKeys(gazetteer.countryOf(id), undefined, "city", gazetteer.densityOf(id), this.kinds[kind - 1]);
+    return rowKeys(
+      gazetteer.countryOf(id),
+      undefined,
+      "city",
+      gazetteer.densityOf(id),
+      KINDS_BY_SIZE[kind - 1],
+    );
   }
 
   /**
@@ -280,7 +279,7 @@ export class OperatorPlaces {
       const country = this.gazetteer.countryOf(place - 1);
       const shown = (one: number) => {
         const { known, accuracyRadius } = this.knownOf(place - 1, one);
-        const kindName = this.kinds[one - 1];
+        const kindName = KINDS_BY_SIZE[one - 1];
         const level =
           known === "city" ? undefined : radiusIn(rowKeys(country, undefined, known, undefined, kindName));
         return `${known} ${accuracyRadius} ${level}`;
@@ -344,14 +343,6 @@ export class OperatorPlaces {
 function makeAnycast(feed: OperatorFeed, registered: string | undefined): OperatorPlace {
   const place: Place = { countryCode: registered, isAnycast: true, subdivisions: [] };
   return { stated: { subdivisions: [] }, place, feed, from: undefined };
-}
-
-/** Returns the networks of a covering that have a value. */
-export function networksIn(ranges: RangeColumns): Networks {
-  return (add) => {
-    for (const { words, bits, value } of networksOf(ranges))
-      add(words[0]!, words[1]!, words[2]!, words[3]!, bits, value);
-  };
 }
 
 /** Removes a region that is not in ISO 3166-2, and an unprintable name. If the country is invalid, nothing remains. */

@@ -9,8 +9,7 @@
 
 import { cover, type Networks, overlay, type RangeColumns } from "@inkling/engine";
 import type { Place } from "../place/place.ts";
-import { networksIn } from "./operator-places.ts";
-import type { NetworkWalk, PlaceList, PlaceSource } from "./place-source.ts";
+import { type NetworkWalk, networksIn, type PlaceList, type PlaceSource } from "./place-source.ts";
 
 /** Where each source is preferred, if not everywhere. */
 type Preferred = ReadonlyMap<PlaceSource, NetworkWalk>;

@@ -7,6 +7,7 @@
 //      families takes 0.7 s. Memory use is 16 to 32 bytes per record, because records are not kept; decode reads a
 //      record again
 
+import { IpAddress, type Prefix } from "@inkling/engine";
 import { Mmdb, MmdbError, type NetworkVisitor } from "./mmdb.ts";
 
 /** Called with one network (for IPv4, only `w0` is used) and the id of its record. */
@@ -114,6 +115,29 @@ function onlyPart(parts: readonly Part[], family: 4 | 6): Part | undefined {
   const having = parts.filter((part) => part.networks[family] > 0);
   if (having.length > 1) throw new MmdbError(`${having.length} files hold IPv${family} networks, want one`);
   return having[0];
+}
+
+/** Returns networks by key. @param keysOf the keys of the networks with an id */
+export function networksBy<Key>(
+  source: { readonly walk: (family: 4 | 6, visit: IdVisitor) => void },
+  keysOf: (id: number) => readonly Key[],
+): Map<Key, Prefix[]> {
+  const networks = new Map<Key, Prefix[]>();
+  for (const family of [4, 6] as const) {
+    source.walk(family, (w0, w1, w2, w3, bits, id) => {
+      const keys = keysOf(id);
+      if (keys.length === 0) return;
+      const address = new IpAddress();
+      address.family = family;
+      address.words.set(family === 4 ? [w0] : [w0, w1, w2, w3]);
+      for (const key of keys) {
+        const known = networks.get(key);
+        if (known === undefined) networks.set(key, [{ address, bits }]);
+        else known.push({ address, bits });
+      }
+    });
+  }
+  return networks;
 }
 
 const EMPTY = 0;

@@ -8,8 +8,7 @@
 import { flagOfLabel } from "@inkling/contract";
 import type { Prefix } from "@inkling/engine";
 import type { Label } from "../catalog/claims.ts";
-import { networksBy } from "../geo/place-source.ts";
-import { MmdbRecords } from "../mmdb/records.ts";
+import { MmdbRecords, networksBy } from "../mmdb/records.ts";
 
 /** A residential proxy counts as a public proxy. */
 const LABEL_OF: Readonly<Record<string, Label>> = {

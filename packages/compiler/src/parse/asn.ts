@@ -8,8 +8,7 @@
 // cost 0.8 s for the 515,158 ranges of two tables
 
 import { addSize, IpAddress, networksOf, type Prefix, parseRawIpInto, RangeColumns } from "@inkling/engine";
-import { networksBy } from "../geo/place-source.ts";
-import { type IdVisitor, MmdbRecords } from "../mmdb/records.ts";
+import { type IdVisitor, MmdbRecords, networksBy } from "../mmdb/records.ts";
 import { splitRow } from "./csv.ts";
 import { Tally } from "./tally.ts";
 import { forEachLine, readText } from "./text.ts";

@@ -32,44 +32,40 @@ const RESERVED = /(?:^|\.)((?:gov|edu|mil|int)|(?:gov|govt|gob|gouv|gub|go|mil|e
 /** Number of domains on observation-based lists from which an ending counts as open to anybody. */
 const OPEN_FROM = 3;
 
-export class DomainDoubts {
-  private readonly popular: readonly DomainClaims[];
-  private readonly openEndings: ReadonlySet<string>;
-  private readonly acquitted: ReadonlyMap<string, string>;
-
-  constructor(claims: readonly DomainClaims[]) {
-    this.popular = claims.filter(({ subject }) => subject === "popular");
-    this.openEndings = openEndings(claims);
-    this.acquitted = mailHostsOf(claims).acquitted;
-  }
-
-  /** @param path from the engine's `walkUp`: the listed domain and its parents, ending with its registrable domain */
-  about(path: readonly string[]): readonly Doubt[] {
+/**
+ * Returns a function that finds the doubts about a listed domain. Its argument is from the engine's `walkUp`: the domain
+ * and its parents, ending with its registrable domain.
+ */
+export function domainDoubts(claims: readonly DomainClaims[]): (path: readonly string[]) => readonly Doubt[] {
+  const popular = claims.filter(({ subject }) => subject === "popular");
+  const open = openEndings(claims);
+  const { acquitted } = mailHostsOf(claims);
+  return (path) => {
     const doubts: Doubt[] = [];
-    for (const { feed, lineage, domains } of this.popular) {
+    for (const { feed, lineage, domains } of popular) {
       const name = path.find((name) => domains.has(name));
       if (name === undefined) continue;
       const weight = name === path[0] ? popularWeight(feed, domains.get(name)) : POPULAR_PARENT_WEIGHT;
       doubts.push({ feed, lineage, weight, label: "popular", name });
     }
     const [name = ""] = path;
-    const provider = this.acquitted.get(name);
+    const provider = acquitted.get(name);
     if (provider !== undefined) {
       const why = `its mail goes to ${provider}`;
       doubts.push({ feed: MAIL_HOSTS, label: "mail_host", name, weight: MAIL_HOST_WEIGHT, why });
     }
-    const ofName = this.nameDoubt(path.at(-1));
+    const ofName = nameDoubt(path.at(-1), open);
     if (ofName !== undefined) doubts.push({ feed: "its name", label: "name", ...ofName });
     return doubts;
-  }
+  };
+}
 
-  private nameDoubt(registrable = ""): Pick<Doubt, "weight" | "why"> | undefined {
-    const ending = reservedEnding(registrable);
-    if (ending !== undefined && !this.openEndings.has(ending))
-      return { weight: RESERVED_ENDING_WEIGHT, why: `only institutions can get names under ${ending}` };
-    if (suggestDomain(registrable) === undefined) return undefined;
-    return { weight: TYPING_ERROR_WEIGHT, why: "it looks like a typo of a large provider" };
-  }
+function nameDoubt(registrable = "", open: ReadonlySet<string>): Pick<Doubt, "weight" | "why"> | undefined {
+  const ending = reservedEnding(registrable);
+  if (ending !== undefined && !open.has(ending))
+    return { weight: RESERVED_ENDING_WEIGHT, why: `only institutions can get names under ${ending}` };
+  if (suggestDomain(registrable) === undefined) return undefined;
+  return { weight: TYPING_ERROR_WEIGHT, why: "it looks like a typo of a large provider" };
 }
 
 /** Returns the ending of the domain if, almost everywhere, only institutions can get names under it. */

@@ -18,7 +18,7 @@
 
 import { cutSuffix, isSpecialUseDomain, type SuffixCut, toAsciiDomain, walkUp } from "@inkling/engine";
 import type { DomainClaims } from "../catalog/claims.ts";
-import { DomainDoubts, type Doubt } from "./domain-doubts.ts";
+import { type Doubt, domainDoubts } from "./domain-doubts.ts";
 import {
   COPY_WEIGHT,
   hasDisposableName,
@@ -65,7 +65,7 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
   const listed = new Set(lists.flatMap(({ domains }) => [...domains.keys()]));
 
   const shared = sharedNames(claims);
-  const doubter = new DomainDoubts(claims);
+  const doubtsAbout = domainDoubts(claims);
 
   const disposable = new Map<string, readonly string[]>();
   const conflicts: Conflict[] = [];
@@ -96,7 +96,7 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
     const parent = path.findLast((name) => name !== domain && disposable.has(name));
     const defended = parent === undefined ? path : path.slice(0, path.indexOf(parent));
     const isFree = free.some((claim) => names(claim, defended));
-    const doubts = doubter.about(path);
+    const doubts = doubtsAbout(path);
     if (doubts.length > 0) doubted.set(domain, doubts);
     if (isFree || (parent === undefined && doubts.length > 0)) {
       const conflict =

@@ -2,10 +2,16 @@
 //
 // Cost: one pass over the networks of each family; an answer is created once, however many networks share it.
 
-import { cover, KEPT_RECORDS, type Networks, overlay, type RangeColumns } from "@inkling/engine";
-import { countryIn, groundOf, KINDS_BY_SIZE, kindIn, rowIn } from "../geo/layers.ts";
-import { networksIn, type OperatorFeed, OperatorPlaces } from "../geo/operator-places.ts";
-import type { NetworkWalk, PlaceSource, RegisteredCountries } from "../geo/place-source.ts";
+import { cover, KEPT_RECORDS, overlay, type RangeColumns } from "@inkling/engine";
+import { countryIn, groundOf, kindIn, rowIn } from "../geo/layers.ts";
+import { type OperatorFeed, OperatorPlaces } from "../geo/operator-places.ts";
+import {
+  type NetworkWalk,
+  networksIn,
+  numbered,
+  type PlaceSource,
+  type RegisteredCountries,
+} from "../geo/place-source.ts";
 import { type AnswerSteps, GeoAnswers } from "./geo-answers.ts";
 import { rangeSections } from "./range-table.ts";
 import type { SectionData } from "./segment-writer.ts";
@@ -63,7 +69,7 @@ function answerRanges(
   stated: readonly OperatorFeed[],
   kinds: NetworkWalk,
 ) {
-  const operators = new OperatorPlaces(source, stated, KINDS_BY_SIZE);
+  const operators = new OperatorPlaces(source, stated);
   const answers = new GeoAnswers(source, operators, registered?.countries ?? [], steps);
   const { records, templates, evidence } = answers;
   /** @param above the value that overlays the database: see OperatorPlaces.layOver */
@@ -121,11 +127,6 @@ function mostAsked(v4: RangeColumns, v6: RangeColumns, count: number, wanted: nu
 }
 
 const NO_NETWORKS: NetworkWalk = { walk: () => {} };
-
-/** Returns the networks with their ids plus 1, because 0 means that nothing is known. */
-function numbered(source: NetworkWalk, family: 4 | 6): Networks {
-  return (add) => source.walk(family, (w0, w1, w2, w3, bits, id) => add(w0, w1, w2, w3, bits, id + 1));
-}
 
 function countAnswered({ values, length }: RangeColumns): number {
   let count = 0;

@@ -2,9 +2,10 @@
 //
 // Cost: 3 s for 732,000 networks of 91,000 systems, and 300,000 published networks.
 
-import { cover, networksOf, overlay, type RangeColumns, SPAN_NONE, SPAN_OF_ANSWER } from "@inkling/engine";
+import { cover, overlay, type RangeColumns, SPAN_NONE, SPAN_OF_ANSWER } from "@inkling/engine";
 import type { KindClaims, NetworkClaims, NetworkKind } from "../catalog/claims.ts";
 import { OURS } from "../geo/evidence.ts";
+import { networksIn, numbered } from "../geo/place-source.ts";
 import { judgeKind, type KindVerdict, ruleText } from "../network/kinds.ts";
 import { type Published, publishedRanges, SERVICE_RULES } from "../network/services.ts";
 import type { AsnNetworks, AutonomousSystem } from "../parse/asn.ts";
@@ -30,21 +31,9 @@ export function networkTable(
   const published = publishedRanges(claims);
   const facts = new Facts(feed, asns.systems, published.lists, kinds);
   const family = (which: 4 | 6): RangeColumns => {
-    const under = cover(
-      which,
-      (add) => asns.walk(which, (w0, w1, w2, w3, bits, id) => add(w0, w1, w2, w3, bits, id + 1)),
-      asns.networks[which],
-    );
+    const under = cover(which, numbered(asns, which), asns.networks[which]);
     const over = which === 4 ? published.v4 : published.v6;
-    return overlay(
-      under,
-      (add) => {
-        for (const { words: w, bits, value } of networksOf(over))
-          add(w[0]!, w[1]!, w[2]!, w[3]!, bits, value);
-      },
-      (list, system) => facts.valueFor(system, list),
-      over.length,
-    );
+    return overlay(under, networksIn(over), (list, system) => facts.valueFor(system, list), over.length);
   };
   const [v4, v6] = [family(4), family(6)];
   return {
