@@ -71,10 +71,12 @@ const cells = (feed: Feed) => [
 ];
 const HEAD = ["id", "sets", "publisher", "licence", "every", "size"];
 
-function weighed({ id, label, lineage = [], age }: Feed): string[] {
+function weighed(feed: Feed): string[] {
+  const { id, label, lineage = [], age } = feed;
   const flag = flagOfLabel(label as Label);
   return [
     code(id),
+    isDefault(feed) ? "on" : "off",
     code(label!),
     flag === undefined ? "" : code(flag),
     flag === undefined ? "" : String(weightOfList(id)),
@@ -129,7 +131,7 @@ export function feedTables(): readonly GeneratedSection[] {
     tableOn(
       policy,
       "lists",
-      ["feed", "label", "sets", "weight", "copies", "dropped after"],
+      ["feed", "by default", "label", "sets", "weight", "copies", "dropped after"],
       lists.map(weighed),
     ),
     tableOn(
