@@ -64,6 +64,7 @@ export const MENU: readonly Section[] = [
     pages: [
       ["One host in production", "/one-host", "docs/one-host.md"],
       ["Several hosts", "/several-hosts", "docs/several-hosts.md"],
+      ["Maintain several hosts", "/group-maintenance", "docs/group-maintenance.md"],
       ["Containers", "/container", "docs/container.md"],
       ["Kubernetes", "/kubernetes", "docs/kubernetes.md"],
       ["Data and feeds", "/data", "docs/data.md"],

@@ -77,6 +77,7 @@ test("every configuration is run here", () => {
     exports,
     "docs/one-host.md",
     "docs/proxies.md",
+    "docs/several-hosts.md",
     "packages/client/MIDDLEWARE.md",
   ]);
   expect(pages("caddyfile")).toEqual(["docs/one-host.md", "docs/proxies.md"]);
@@ -126,6 +127,19 @@ describe("proxies keep email addresses out of their logs, with and without a ser
     const plain = given.config.replace(/^ {2}(access|error)_log .*\n/gm, "");
     expect(isLogged(seenBy({ ...given, config: plain }).log)).toBe(true);
     tried(import.meta.path, "nginx", ["nginx", "-v"], "TLS and logs, as in one-host.md");
+  });
+
+  withPrograms("nginx with one of three servers", ["nginx", "openssl", ...tools], canUnshare, () => {
+    const site = block("nginx", "docs/one-host.md").replaceAll("http://127.0.0.1:8080", "http://inkling");
+    const config = block("nginx", "docs/several-hosts.md") + site;
+    const given: Given = { proxy: "nginx", config, origin: "https://127.0.0.1", headers: {} };
+    const { statuses, forwardAuth, away, log } = seenBy(given);
+    expect([statuses, forwardAuth, away]).toEqual([[200, 200, 200], 403, [502, 502]]);
+    expect(isLogged(log)).toBe(false);
+    // Without another attempt, a request fails at a server that is gone.
+    const once = config.replace("proxy_next_upstream error timeout;", "proxy_next_upstream off;");
+    expect(seenBy({ ...given, config: once }).statuses).toContain(502);
+    tried(import.meta.path, "nginx", ["nginx", "-v"], "three servers, as in several-hosts.md");
   });
 
   withPrograms("nginx in front of a page of staff", ["nginx", "openssl", ...tools], canUnshare, () => {
@@ -433,7 +447,7 @@ describe("the service of systemd", () => {
   });
 
   test("the documented copy of a server for another has its secrets, but none of a builder", () => {
-    const [, page = ""] = readFileSync(join(ROOT, "docs/several-hosts.md"), "utf8").split(
+    const [, page = ""] = readFileSync(join(ROOT, "docs/group-maintenance.md"), "utf8").split(
       "\n## Replace a host\n",
     );
     const [copy = ""] = /^tar .*$/m.exec(page)!;

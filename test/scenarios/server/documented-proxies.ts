@@ -30,7 +30,7 @@ export interface Seen {
 export const ADDRESS = "jane.loggable@gmail.com";
 const PATH = "/v1/user-intel/email";
 const LOGS = "/var/log/nginx";
-/** The servers behind HAProxy, of which only the last one runs. */
+/** The servers behind a load balancer, of which only the last one runs. */
 const SERVERS = ["10.0.0.11", "10.0.0.12", "10.0.0.13"];
 /** If nginx has run before, its folders here belong to another user. */
 const STATE = "/var/lib/nginx";
@@ -39,6 +39,8 @@ function run(...args: string[]): void {
   const { success, stderr } = Bun.spawnSync(args);
   if (!success) throw new Error(`${args.join(" ")}: ${stderr}`);
 }
+
+const isGroup = (config: string) => SERVERS.every((address) => config.includes(address));
 
 /** @returns the command that starts the proxy in the foreground */
 function prepare({ proxy, config }: Given): string[] {
@@ -51,8 +53,9 @@ function prepare({ proxy, config }: Given): string[] {
       ...["openssl", "req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"],
       ...["-subj", "/CN=inkling.example", "-keyout", key, "-out", certificate, "-config", "/dev/null"],
     );
-  if (proxy === "haproxy") {
+  if (isGroup(config))
     for (const address of SERVERS) run("ip", "address", "add", `${address}/32`, "dev", "lo");
+  if (proxy === "haproxy") {
     appendFileSync(certificate, readFileSync(key));
     const file = join(temporaryFolder(), "haproxy.cfg");
     writeFileSync(file, config);
@@ -83,7 +86,7 @@ if (import.meta.main) {
   const given: Given = JSON.parse(process.argv[2] ?? "");
   const command = prepare(given);
   // A request to an own address comes from that address.
-  const host = given.proxy === "haproxy" ? SERVERS.at(-1)! : "127.0.0.1";
+  const host = isGroup(given.config) ? SERVERS.at(-1)! : "127.0.0.1";
   const options = { host, port: 8080, trustedProxies: [`${host}/32`] };
   const { server, keys } = await startSmallServer(options, ["127.0.0.1/32"]);
   const home = temporaryFolder();
