@@ -460,20 +460,55 @@ const NEXT_ACTION: Recipe = {
     [ROUTE, routeOfHandler()],
   ],
 };
+/** Serves the page with a recipe for Python, as "In Python" says. */
+function withPageOf(framework: string, name: string): Recipe | undefined {
+  const recipe = CAPTCHAS[framework];
+  const more = new RegExp(
+    `^${framework}, at the end of \`(.+)\`:\n\n\`\`\`python\n([\\s\\S]*?)^\`\`\`$`,
+    "m",
+  );
+  const [, file, code] = more.exec(CAPTCHA_PAGE)!;
+  expect(file).toBe(name);
+  return (
+    recipe && {
+      ...recipe,
+      files: [...recipe.files!, [name, code!], ...filesOf("public/index.html", "public/sign-up.js")],
+    }
+  );
+}
+/** The changes that the page asks for in Django. */
+function changeForDjango(code: string): string {
+  const [, headers] = /^```js\n( {4}headers: [\s\S]*?)^```$/m.exec(CAPTCHA_PAGE)!;
+  return code
+    .replace("from django.views.decorators.csrf", "from django.shortcuts import render\n$&")
+    .replace(/return HttpResponse\("The form.*$/m, 'return render(request, "index.html")')
+    .replace('src="sign-up.js"', 'src="/static/sign-up.js"')
+    .replace(/^ {4}headers: .*\n/m, () => headers!);
+}
+const DJANGO = withPageOf("Django", "shop/settings.py");
+const PAGES: Readonly<Record<string, Recipe | undefined>> = {
+  FastAPI: withPageOf("FastAPI", "main.py"),
+  Flask: withPageOf("Flask", "wsgi.py"),
+  Django: DJANGO && { ...DJANGO, change: changeForDjango },
+};
 describe.each(
   Object.entries({
     Express: { recipe: CAPTCHAS.Express!, path: "/" },
+    FastAPI: PAGES.FastAPI && { recipe: PAGES.FastAPI, path: "/" },
+    Flask: PAGES.Flask && { recipe: PAGES.Flask, path: "/" },
+    Django: PAGES.Django && { recipe: PAGES.Django, path: "/sign-up" },
     "Next.js, built": hasPeer("next") ? { recipe: NEXT_ACTION, path: "/sign-up" } : undefined,
   }),
 )("the page of the CAPTCHA in %s", (name, row) => {
   if (row === undefined) {
-    test.skip(`needs ${NEEDED[name]}`, () => {});
+    test.skip(`needs ${NEEDED[name] ?? "the packages fastapi, uvicorn, django and flask"}`, () => {});
     return;
   }
   test("shows it to a challenged visitor, and sends its token", async () => {
     const tokens = new Set(["solved"]);
     const siteverify = startSiteverify(tokens);
-    const change = (code: string) => code.replace(SITEVERIFY, siteverify.url.href);
+    const change = (code: string) =>
+      (row.recipe.change?.(code) ?? code).replace(SITEVERIFY, siteverify.url.href);
     const site = await start(`page ${name}`, { ...row.recipe, change });
     const browser = await launchBrowser();
     try {
@@ -485,8 +520,15 @@ describe.each(
         route.fulfill({ contentType: "text/javascript", body: TURNSTILE }),
       );
       await page.goto(`${site}${row.path}`);
-      await page.getByLabel("Email").fill("jane@example.com");
-      await page.getByRole("button").click();
+      if (CONFIRMS[name] ?? CONFIRMS[row.recipe.section ?? ""]) {
+        await page.getByLabel("Email").fill("jane@mistyped.example");
+        await page.getByRole("button").click();
+        await page.getByText("Did you mean jane@example.com?").waitFor();
+        await page.getByRole("button").click(); // insists, and is challenged
+      } else {
+        await page.getByLabel("Email").fill("jane@example.com");
+        await page.getByRole("button").click();
+      }
       for (const token of ["wrong", "solved"]) {
         const value = `document.querySelector("[name=cf-turnstile-response]")?.value === "${token}"`;
         await page.waitForFunction(value);
