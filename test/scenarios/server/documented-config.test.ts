@@ -331,7 +331,9 @@ describe("the service of systemd", () => {
   /** Returns a folder with an `inkling` command that writes its last argument as a file. */
   const ownCommand = () => {
     const bin = temporaryFolder();
-    writeFileSync(join(bin, "inkling"), '#!/bin/sh\n[ "$1" = backup ] && echo x >"$2"\n', { mode: 0o755 });
+    writeFileSync(join(bin, "inkling"), '#!/bin/sh\nfor last; do :; done; echo "$*" >"$last"\n', {
+      mode: 0o755,
+    });
     return bin;
   };
   withPrograms("its units are valid", ["systemd-analyze"], canUnshare, () => {
@@ -502,13 +504,15 @@ describe("the service of systemd", () => {
       command!.replaceAll("%%", "%").replaceAll("$$", "$"),
     );
     const backups = temporaryFolder();
-    const sh = (command: string) =>
+    const sh = (command: string, options = {}) =>
       Bun.spawnSync(["sh", "-c", command.replaceAll("/var/backups/inkling", backups)], {
-        env: { PATH: `${ownCommand()}:${process.env.PATH}` },
+        env: { PATH: `${ownCommand()}:${process.env.PATH}`, ...options },
       });
+    const textOf = (name: string) => readFileSync(join(backups, name), "utf8");
     expect(sh(write).exitCode).toBe(0);
     const [name = ""] = readdirSync(backups);
     expect(name).toMatch(/^inkling-20\d\d-\d\d-\d\dT\d{6}Z\.backup$/);
+    expect(textOf(name)).toBe(`backup ${join(backups, name)}\n`);
     for (const [other, days] of [
       ["inkling-13.backup", 13.5],
       ["inkling-14.backup", 14.5],
@@ -520,6 +524,9 @@ describe("the service of systemd", () => {
     }
     expect(sh(remove).exitCode).toBe(0);
     expect(readdirSync(backups).sort()).toEqual(["before-upgrade.backup", "inkling-13.backup", name].sort());
+    expect(sh(write, { BACKUP_OPTIONS: "--decisions" }).exitCode).toBe(0);
+    const latest = readdirSync(backups).sort().at(-1)!;
+    expect(textOf(latest)).toBe(`backup --decisions ${join(backups, latest)}\n`);
   });
 
   const CHECKOUT = "git checkout --detach COMMIT";
