@@ -976,7 +976,10 @@ for (const backend of BACKENDS) {
           decision(3, { ref: "b" }),
           ...Array.from({ length: 101 }, (_, n) => decision(100 + n, { ref: "many" })),
         ]);
-        const label = (replace: boolean, ...lines: readonly [ref: string, outcome: Outcome, at?: number][]) =>
+        const label = (
+          replace: boolean,
+          ...lines: readonly [ref: string, outcome: Outcome | null, at?: number][]
+        ) =>
           decisions
             .labelRefs(
               lines.map(([ref, outcome, at]) => ({ ref, outcome, at })),
@@ -1009,8 +1012,17 @@ for (const backend of BACKENDS) {
           [2, 1, 0],
         ]);
         expect(await decisions.find(id(2))).toMatchObject({ outcome: "legitimate" });
+        expect(await label(false, ["a", null])).toEqual([[2, 0, 2]]);
+        expect(await label(true, [id(2), "fraud"], [id(2), null], ["b", null], ["c", null])).toEqual([
+          [1, 0, 0],
+          [1, 1, 0],
+          [1, 1, 0],
+          [0, 0, 0],
+        ]);
+        expect(await decisions.find(id(2))).toMatchObject({ outcome: null, outcome_at: null });
         const { items } = await overrides.audit({ limit: 9 });
         expect(items.map(({ action, after }) => [action, after])).toEqual([
+          ["decisions-labelled", { none: 2 }],
           ["decisions-labelled", { legitimate: 1 }],
           ["decisions-labelled", { fraud: 2, legitimate: 1 }],
         ]);

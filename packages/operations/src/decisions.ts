@@ -216,7 +216,7 @@ export const DECISIONS = {
         replace: z
           .boolean("must be true or false")
           .default(false)
-          .meta({ description: "Replace outcomes that differ" }),
+          .meta({ description: "Replace outcomes that differ, and remove them where the outcome is `none`" }),
       },
       output: z.strictObject({
         labelled: count.meta({ description: "Decisions that got an outcome" }),
@@ -260,7 +260,11 @@ export const DECISIONS = {
               message: `${kept} of ${found} kept another outcome; \`replace\` replaces it`,
             });
           else if (labelled === 0)
-            problems.push({ line, problem: "already_labelled", message: `already labelled ${outcome}` });
+            problems.push({
+              line,
+              problem: "already_labelled",
+              message: outcome === null ? "has no outcome" : `already labelled ${outcome}`,
+            });
         }
         const labelled = results.reduce((sum, one) => sum + one.labelled, 0);
         return { labelled, problems: problems.sort((a, b) => a.line - b.line) };

@@ -28,7 +28,7 @@ const row = z.strictObject({
     .min(1, "is empty")
     .max(128, "is longer than 128 characters")
     .regex(/^\P{Cc}*$/u, "contains a control character, which no stored `ref` has"),
-  outcome: oneOf(OUTCOMES),
+  outcome: oneOf([...OUTCOMES, "none"]).transform((outcome) => (outcome === "none" ? null : outcome)),
   at: isoTime.optional(),
 });
 

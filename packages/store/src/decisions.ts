@@ -89,10 +89,11 @@ export interface DecidedDomain {
 export const DECISION_PAGES = new NewestFirst("asm");
 const DECISION_ID = /^asm_[0-9A-Za-z]{16}$/;
 
-/** An outcome of all decisions with a `ref`, or of the decision with this id. */
+/** The outcome of all decisions with a `ref`, or of the decision with this id. */
 export interface RefOutcome {
   readonly ref: string;
-  readonly outcome: Outcome;
+  /** null removes the outcome. */
+  readonly outcome: Outcome | null;
   /** When the outcome was known. Later decisions are not labelled. */
   readonly at?: EpochMs | undefined;
 }
@@ -217,9 +218,10 @@ export class DecisionStore {
       results.push(result);
       if (rows.length > MAX_LABELLED) continue;
       for (const { id, outcome: stored } of rows) {
-        const before = labels.get(id)?.outcome ?? stored; // an earlier line may be about the same decision
+        const earlier = labels.get(id); // an earlier line may be about the same decision
+        const before = earlier === undefined ? stored : earlier.outcome;
         if (before === outcome) continue;
-        if (before === null || isReplacing) labels.set(id, { outcome, at: at ?? now, line });
+        if (before === null || isReplacing) labels.set(id, { outcome, at: outcome && (at ?? now), line });
         else result.kept++;
       }
     }
@@ -234,7 +236,7 @@ export class DecisionStore {
           const { line, outcome } = some.get(id)!;
           if (before === outcome) continue; // two lines of the file disagree, and the last one changes nothing
           results[line]!.labelled++;
-          after[String(outcome)] = (after[String(outcome)] ?? 0) + 1;
+          after[outcome ?? "none"] = (after[outcome ?? "none"] ?? 0) + 1;
         }
         const entry = {
           ...by,

@@ -107,7 +107,7 @@ function addImport(decisions: Command, context: Context): void {
   const command = decisions
     .command("import-outcomes <file>")
     .description("label decisions from a file: ref,outcome,at as CSV, or one JSON object per line")
-    .option("--replace", "replace outcomes that differ")
+    .option("--replace", "replace outcomes that differ; the outcome `none` removes them")
     .option(...AUTHOR)
     .option("--json", "print JSON")
     .addHelpText(

@@ -77,7 +77,7 @@ export function ImportOutcomes({ onImported }: { onImported: () => void }) {
       <Form needs="analyst" action="Import" submit={submit}>
         <Field
           label="File"
-          note="A CSV file with the columns `ref,outcome,at`, or one JSON object with these fields per line. `ref` may also be a decision's id. The outcome is `fraud` or `legitimate`. A line labels the decisions up to the time `at`, or all if it has none. Good lines apply even if others are wrong."
+          note="A CSV file with the columns `ref,outcome,at`, or one JSON object with these fields per line. `ref` may also be a decision's id. The outcome is `fraud` or `legitimate`; if outcomes that differ are replaced, `none` removes one. A line labels the decisions up to the time `at`, or all if it has none. Good lines apply even if others are wrong."
         >
           <input type="file" name="file" accept=".csv,.txt,.ndjson,.jsonl,text/*" required />
         </Field>
