@@ -29,6 +29,7 @@ export const MENU: readonly Section[] = [
     pages: [
       ["Sign-up in ten minutes", "/sign-up-protection", "docs/sign-up-protection.md"],
       ["Challenge with a CAPTCHA", "/captcha", "docs/captcha.md"],
+      ["Protect logins", "/login-protection", "docs/login-protection.md"],
       ["The API", "/api", "docs/api.md"],
       ["Email checks", "/email", "docs/email.md"],
       ["Batches", "/batches", "docs/batches.md"],

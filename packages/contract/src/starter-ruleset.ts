@@ -54,7 +54,7 @@ then = "allow"
 mode = "shadow"
 
 # Credential stuffing: logins to many accounts fail from one network, and hardly any succeed. Send the events login and
-# login_failed with \`account\`. The server must store decisions (docs/decisions.md#logins).
+# login_failed with \`account\`. The server must store decisions (docs/login-protection.md).
 [[rule]]
 name = "credential-stuffing"
 when = 'event in ["login", "login_failed"] && history.network_failed_accounts_1h >= 5 && history.network_failures_1h > 3 * history.network_logins_1h'

@@ -37,6 +37,7 @@ const captcha = [
   ["captcha.ts", CAPTCHA.get("captcha.ts")!],
   ["with-captcha.ts", CAPTCHA.get("sign-up.mjs")!.replace("./captcha.mjs", "./captcha.js")],
 ] as const;
+const [login] = namedBlocks(readFileSync(join(ROOT, "docs/login-protection.md"), "utf8"), "ts");
 /** Returns the name that a block's first line gives its file, if any, and its extension. */
 const fileOf = (text: string) => /^\/\/ (\S+)\.(m?)ts\n/.exec(text)?.slice(1);
 const typeScript = new Bun.Transpiler({ loader: "ts" });
@@ -157,7 +158,7 @@ describe("the package", () => {
       const [name = `readme-${i}`, module = ""] = fileOf(text) ?? [];
       writeFileSync(join(project, `${basename(name)}.${module}ts`), text);
     });
-    for (const [name, text] of captcha) writeFileSync(join(project, name), text);
+    for (const [name, text] of [...captcha, login!]) writeFileSync(join(project, name), text);
     const subPaths = Object.keys(JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8")).exports);
     const frameworks = subPaths
       .filter((path) => path !== "." && path !== "./package.json")

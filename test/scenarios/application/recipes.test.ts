@@ -1,5 +1,5 @@
-// recipes.test.ts: runs each recipe of docs/sign-up-protection.md and docs/captcha.md from the page itself, on its
-// runtime, and sends it the page's curl lines. A recipe whose framework is missing on this machine is skipped and named.
+// recipes.test.ts: runs each recipe of docs/sign-up-protection.md, docs/captcha.md and docs/login-protection.md from the
+// page itself, on its runtime, and sends it the page's curl lines. A recipe whose framework is missing on this machine is skipped and named.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -20,6 +20,7 @@ const ROOT = resolve(import.meta.dir, "../../..");
 const PAGE = readFileSync(join(ROOT, "docs/sign-up-protection.md"), "utf8");
 const CAPTCHA_PAGE = readFileSync(join(ROOT, "docs/captcha.md"), "utf8");
 const MIDDLEWARE_PAGE = readFileSync(join(ROOT, "packages/client/MIDDLEWARE.md"), "utf8");
+const LOGIN_PAGE = readFileSync(join(ROOT, "docs/login-protection.md"), "utf8");
 const PYTHON_PAGE = readFileSync(join(ROOT, "packages/python/README.md"), "utf8");
 const NODE = Bun.which("node")!;
 const BUN = process.execPath;
@@ -152,10 +153,13 @@ async function sendLines(page: string, url: string, headers: Readonly<Record<str
   );
 }
 
-/** The rows of the table behind the page's commands: status and a part of the answer. */
-const EXPECTED = [...sectionOf("Try it").matchAll(/^\| .* \| (\d{3}) \| `(.*?)` \|$/gm)].map(
-  ([, status, text]) => [Number(status), expect.stringContaining(text!)],
-);
+/** The rows of the table behind a page's commands: status and a part of the answer. */
+const expectedRows = (page: string) =>
+  [...page.matchAll(/^\| .* \| (\d{3}) \| `(.*?)` \|$/gm)].map(([, status, text]) => [
+    Number(status),
+    expect.stringContaining(text!),
+  ]);
+const EXPECTED = expectedRows(sectionOf("Try it"));
 
 const node = (version: string): Recipe => ({ command: (file) => [NODE, file], version });
 const bun = (version: string): Recipe => ({ command: (file) => [BUN, file], version });
@@ -542,6 +546,55 @@ describe.each(
     } finally {
       await Promise.all([browser.close(), siteverify.stop(true)]);
     }
+  });
+});
+
+const LOGINS: Readonly<Record<string, Recipe | undefined>> = {
+  Express: { ...bun("express"), files: namedBlocks(LOGIN_PAGE, "ts") },
+  Flask: RECIPES.Flask && {
+    ...pythonic("flask", "-m", "flask", "--app", "login", "run", "--port", "PORT")!,
+    files: namedBlocks(LOGIN_PAGE, "python"),
+  },
+};
+describe.each(Object.entries(LOGINS))("logins in %s", (name, recipe) => {
+  if (recipe === undefined) {
+    test.skip("needs the package flask", () => {});
+    return;
+  }
+  const logIn = async (url: string, body: object, from: string) => {
+    const headers = { "Content-Type": "application/json", "X-Forwarded-For": from };
+    const response = await fetch(`${url}/login`, { method: "POST", headers, body: JSON.stringify(body) });
+    return [response.status, await response.json()];
+  };
+  const right = { email: "Jane@example.com ", password: "correct horse" };
+  const welcome = [200, { next: "welcome" }];
+  const wrong = [401, { error: "The email address or the password is wrong." }];
+  test("answer as the page's table says", async () => {
+    const url = await start(`login ${name}`, recipe);
+    const expected = expectedRows(LOGIN_PAGE);
+    expect(expected).toHaveLength(5);
+    expect(await sendLines(LOGIN_PAGE, `${url}/login`)).toEqual(expected as never);
+  });
+  test("ask for a CAPTCHA by account and by address, and refuse whom Inkling denies", async () => {
+    const url = await start(`login ${name}`, recipe);
+    expect(await logIn(url, { ...right, password: "wrong" }, "192.0.2.1")).toEqual(wrong);
+    expect(await logIn(url, right, "192.0.2.1")).toEqual(welcome);
+    expect((await logIn(url, right, "192.0.2.7"))[0]).toBe(403);
+    const john = { email: "john@example.com", password: "x" };
+    expect(await logIn(url, john, "192.0.2.6")).toEqual(wrong);
+    const asked = [403, { next: "captcha" }];
+    expect(await logIn(url, john, "192.0.2.1")).toEqual(asked);
+    expect(await logIn(url, right, "192.0.2.6")).toEqual(asked);
+    expect(await logIn(url, right, "192.0.2.1")).toEqual(welcome);
+    expect(await logIn(url, { ...john, captcha: "solved" }, "192.0.2.1")).toEqual(wrong);
+  });
+  test("without a decision: the visitor is let in with the right password", async () => {
+    const url = await start(`login ${name}`, recipe, { origin: NOWHERE });
+    expect(await logIn(url, right, "192.0.2.7")).toEqual(welcome);
+    expect(await logIn(url, { ...right, password: "wrong" }, "192.0.2.7")).toEqual(wrong);
+    const refusing = await start(`login ${name}`, recipe, { key: inkling.keys.live });
+    expect(await logIn(refusing, right, "192.0.2.1")).toEqual(welcome); // a reserved address
+    expect((await logIn(refusing, {}, "192.0.2.1"))[0]).toBeGreaterThanOrEqual(401);
   });
 });
 
