@@ -3,8 +3,9 @@
 // Each folder of examples/ has a row in EXAMPLES; a folder without a row fails.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
 import type { Browser } from "playwright-core";
 import { faultsOf, launchBrowser, openPage } from "../../harness/browser.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
@@ -276,13 +277,13 @@ function nightlyEnrich(): void {
   const name = "nightly-enrich";
   const script = join(FOLDER, name, "nightly-enrich.sh");
   const visits = temporaryFolder();
-  const output = join(visits, "yesterday.csv");
+  const day = new Date(Date.now() - DAY_MS).toISOString().slice(0, 10);
+  const output = join(visits, `enriched/visits-${day}.csv`);
   const dataDir = temporaryFolder();
   const [columns] = /^time,ip,.*$/m.exec(readmeOf(name))!;
   const enriched = `${columns}\n08:00,${ADDRESS},GB,${smallCity(1)},false,true,false\n08:01,8.8.8.8,,,false,false,false\n`;
 
   const nightly = async (environment: Readonly<Record<string, string>>, ...options: string[]) => {
-    const day = new Date(Date.now() - DAY_MS).toISOString().slice(0, 10);
     writeFileSync(join(visits, `visits-${day}.csv`), `time,ip\n08:00,${ADDRESS}\n08:01,8.8.8.8\n`);
     const PATH = `${join(ROOT, "node_modules/.bin")}:${process.env.PATH}`;
     const child = Bun.spawn([script, visits, ...options], {
@@ -302,6 +303,7 @@ function nightlyEnrich(): void {
   const fetched_at = new Date(Date.now() - 174.5 * DAY_MS).toISOString();
 
   beforeAll(() => {
+    mkdirSync(join(visits, "enriched"));
     smallRelease(dataDir, 1);
     smallRelease(partial, 1, ["is_abuser"]);
     smallRelease(old, 1, [], [{ ...places, licence: "x", fetched_at }]);
@@ -313,7 +315,7 @@ function nightlyEnrich(): void {
     ["", old],
     ["180d", old],
   ])("adds its columns, and replaces the file: maximum age %p", async (MAX_AGE, INKLING_DATA_DIR) => {
-    writeFileSync(output, "the file of the night before\n");
+    writeFileSync(output, "the output of an earlier run\n");
     expect(await nightly({ INKLING_DATA_DIR, MAX_AGE })).toEqual(quiet);
     expect(readFileSync(output, "utf8")).toBe(enriched);
   });
@@ -334,14 +336,23 @@ function nightlyEnrich(): void {
       [],
       "there is no data for is_abuser (--max-age 45d)",
     ],
-  ])("%s: fails, prints why, and keeps the last file", async (_, environment, options, error) => {
-    writeFileSync(output, "the file of the night before\n");
+  ])("%s: fails, prints why, and keeps the last output", async (_, environment, options, error) => {
+    writeFileSync(output, "the output of an earlier run\n");
     const { code, out, err } = await nightly(environment, ...options);
     expect(code).toBeGreaterThan(0);
     expect(out).toBe("");
     expect(err).toContain(error);
-    expect(readFileSync(output, "utf8")).toBe("the file of the night before\n");
-    expect(readdirSync(visits).filter((file) => !file.startsWith("visits-"))).toEqual(["yesterday.csv"]);
+    expect(readFileSync(output, "utf8")).toBe("the output of an earlier run\n");
+    expect(readdirSync(join(visits, "enriched"))).toEqual([`visits-${day}.csv`]);
+  });
+
+  test("another day's compressed NDJSON gets its own output", async () => {
+    const file = "visits-2026-11-20.ndjson.gz";
+    writeFileSync(join(visits, file), gzipSync(`{"ip":"${ADDRESS}"}\n`));
+    expect(await nightly({ INKLING_DATA_DIR: dataDir, DAY: "2026-11-20" })).toEqual(quiet);
+    const text = gunzipSync(readFileSync(join(visits, "enriched", file))).toString();
+    expect(JSON.parse(text)).toMatchObject({ ip: ADDRESS, country_iso_code: "GB", is_proxy: true });
+    for (const folder of [visits, join(visits, "enriched")]) rmSync(join(folder, file));
   });
 
   test("cron and systemd start an existing script", () => {

@@ -81,6 +81,19 @@ test("a log", async () => {
   ]);
 });
 
+test("a summary beside the output has the fields in the sample", async () => {
+  const [, command = "", sample = ""] =
+    /^```sh\n(inkling enrich visits\.csv .*--summary --json > run\.json\n.*)\n```\n\n```json\n([\s\S]*?)^```$/m.exec(
+      ENRICH,
+    )!;
+  writeFileSync(join(folder, "visits.csv"), `ip\n${PROXY}\n${OTHER}\n10.0.0.1\n`);
+  const summary = JSON.parse(await shell(command));
+  const shape = ({ ip, ...rest }: Record<string, object>) => [Object.keys(rest), Object.keys(ip!)];
+  expect(shape(summary)).toEqual(shape(JSON.parse(sample)));
+  expect([summary.rows, summary.ip.found, summary.ip.missing]).toEqual([3, 2, 1]);
+  expect(existsSync(join(folder, "visits-with-locations.csv"))).toBe(true);
+});
+
 test("many compressed files: one output or one for each, and none from a damaged file", async () => {
   const line = (ip: string) => gzipSync(`${ip} "GET / HTTP/1.1" 200\n`);
   writeFileSync(join(folder, "access.log.1.gz"), line(PROXY));
@@ -158,13 +171,34 @@ test("every day: exports and a load, unless data is too old, or the update fails
 });
 
 test("history: the exports of a day, in its folder", async () => {
-  const [script = ""] = blocks("History");
-  await shell(script);
+  const [script = "", , joinDays = ""] = blocks("History");
+  const withNetwork = temporaryFolder();
+  smallRelease(withNetwork, 1, [], [], true);
+  await shell(script.replaceAll("--out", `--data-dir "${withNetwork}" --out`));
   expect(readdirSync(join(folder, "history"))).toEqual([expect.stringMatching(/^day=\d{4}-\d\d-\d\d$/)]);
   const [day = ""] = readdirSync(join(folder, "history"));
   expect(readdirSync(join(folder, "history", day)).sort()).toEqual([
     "countries.parquet",
+    "disposable.parquet",
+    "network.parquet",
     "reputation.parquet",
+  ]);
+
+  const connection = await (await DuckDBInstance.create(":memory:")).connect();
+  const inFolder = (text: string) =>
+    text.replaceAll(/'((?:history|visits-|joined-)[^']*)'/g, `'${folder}/$1'`);
+  const date = day.replace("day=", "");
+  await connection.run(
+    inFolder(`COPY (SELECT unnest(['${PROXY}', '${OTHER}']) AS ip) TO 'visits-${date}.parquet'`),
+  );
+  writeFileSync(join(folder, "join.sql"), blocks("DuckDB")[0]!.replace(/;\s*$/, "\n"));
+  program("duckdb", `cat > "${folder}/joining.sql"`);
+  await shell(joinDays);
+  await connection.run(inFolder(readFileSync(join(folder, "joining.sql"), "utf8")));
+  const joined = await connection.runAndReadAll(inFolder(`FROM 'joined-${date}.parquet' ORDER BY ip DESC`));
+  expect(joined.getRows()).toEqual([
+    [PROXY, "GB", true],
+    [OTHER, null, null],
   ]);
 });
 

@@ -46,6 +46,12 @@ test.if(how === "")(`ClickHouse looks up what the export holds, as docs/exports.
   const ordered = (query: string) => `${query.replace(/;\s*$/, "")} ORDER BY 1`;
   const [countries = "", proxies = ""] = queries.split(";\n").map(ordered);
   const domains = ordered(PAGE.split("For ClickHouse:\n\n```sql\n")[1]!.split("```")[0]!);
+  const [, stored = ""] = /```sql\n(ALTER TABLE visits ADD COLUMN .*?);\n```/s.exec(section) ?? [];
+  const keys = [...section.matchAll(/`(tuple\(ip\)|tuple\(\w+\(ifNull.*?\)\)\)?)`/g)].map(([, key]) => key!);
+  expect(keys).toHaveLength(2);
+  const typed = (key: string, type: string) =>
+    `SELECT dictGet('inkling_geolocate', 'country_iso_code', ${key})
+    FROM values('ip ${type}', '${ADDRESS}', ${type.startsWith("Null") ? "NULL" : "'8.8.8.8'"})`;
   const [, reload = ""] = /only `(SYSTEM .*?)`/.exec(section) ?? [];
   const listed = smallDomain(1);
   const emails = [`a@${listed}`, `b@Mail.${listed.toUpperCase()} `, "c@gmail.com", `d@x${listed}`, "e"];
@@ -54,6 +60,7 @@ test.if(how === "")(`ClickHouse looks up what the export holds, as docs/exports.
       here(readFileSync(here(loading), "utf8")),
       "CREATE TABLE visits (ip String) ENGINE = Memory",
       `INSERT INTO visits VALUES ('${ADDRESS}'), ('8.8.8.8'), ('2a02:8010::1'), ('-')`,
+      "CREATE TABLE stored (ip String) ENGINE = MergeTree ORDER BY ip",
       "CREATE TABLE signups (email String) ENGINE = Memory",
       `INSERT INTO signups VALUES ${emails.map((email) => `('${email}')`)}`,
       countries,
@@ -62,6 +69,11 @@ test.if(how === "")(`ClickHouse looks up what the export holds, as docs/exports.
       reload,
       countries,
       "SELECT version()",
+      ...["IPv4", "IPv6"].map((type) => typed(keys[0]!, type)),
+      typed(keys[1]!, "Nullable(String)"),
+      stored.replace("visits", "stored"),
+      `INSERT INTO stored (ip) VALUES ('${ADDRESS}')`,
+      "SELECT *, country FROM stored",
     ],
     folder,
   );
@@ -71,10 +83,12 @@ test.if(how === "")(`ClickHouse looks up what the export holds, as docs/exports.
     ["8.8.8.8", none],
     [ADDRESS, known],
   ];
-  expect([rows[5], rows[9]]).toEqual([found("", "GB"), found("", "GB")]);
-  expect(PAGE).toContain(`in ClickHouse ${/^\d+\.\d+/.exec(String(rows[10]))![0]} (chdb)`);
-  expect(rows[6]).toEqual(found(false, true));
-  expect(rows[7]).toEqual(emails.map((email, i) => (i < 2 ? [email, 1, listed] : [email, 0, ""])));
+  expect([rows[6], rows[10]]).toEqual([found("", "GB"), found("", "GB")]);
+  expect(PAGE).toContain(`in ClickHouse ${/^\d+\.\d+/.exec(String(rows[11]))![0]} (chdb)`);
+  expect(rows.slice(12, 15)).toEqual([1, 2, 3].map(() => [["GB"], [""]]));
+  expect(rows.at(-1)).toEqual([[ADDRESS, "GB"]]);
+  expect(rows[7]).toEqual(found(false, true));
+  expect(rows[8]).toEqual(emails.map((email, i) => (i < 2 ? [email, 1, listed] : [email, 0, ""])));
   tried(
     import.meta.path,
     "ClickHouse (chdb)",
