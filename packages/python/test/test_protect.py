@@ -1,6 +1,7 @@
 """Tests `protect`: what it decides, without a framework, and the same rows in each framework that is installed."""
 
 import asyncio
+import importlib.metadata
 import importlib.util
 import json
 import logging
@@ -98,6 +99,9 @@ class Decided(unittest.TestCase):
             self.assertEqual(self.gate(fake_visitors(), ip).action, "allow")
             self.assertEqual(self.gate(fake_visitors(on_unavailable="deny"), ip).status, 503)
         self.assertEqual(self.gate(fake_visitors(), "127.0.0.1", loopback="192.0.2.6").action, "challenge")
+        for trust_proxy, action in ((1, "challenge"), (["loopback"], "allow")):  # a list needs the peer
+            visit = Visit("", {"x-forwarded-for": "192.0.2.6"}.get, {"email": JANE})
+            self.assertEqual(Gate(fake_visitors(), trust_proxy=trust_proxy).decide(None, visit).action, action)
 
     def test_hooks(self):
         async def later(*_):
@@ -180,6 +184,8 @@ class Framework:
         client = fake_visitors()
         send = self.start(client, trust_proxy=1)
         self.assertEqual(send("email=%s&note=%s" % (JANE, "x" * LARGE * 3), FORM, "192.0.2.1")[0], self.too_large)
+        large = json.dumps({"email": JANE, "note": "x" * LARGE * 3})
+        self.assertEqual(send(large, JSON, "192.0.2.1")[0], self.too_large_json)
 
 
 def installed(name):
@@ -189,6 +195,11 @@ def installed(name):
 @installed("flask")
 class Flask(Framework, unittest.TestCase):
     too_large = 413
+
+    @property
+    def too_large_json(self):  # before 2.3, Werkzeug limited only forms
+        version = importlib.metadata.version("werkzeug").split(".")
+        return 413 if (int(version[0]), int(version[1])) >= (2, 3) else 200
 
     def start(self, client, **options):
         import flask
@@ -212,10 +223,24 @@ class Flask(Framework, unittest.TestCase):
     def hook(self, decision):
         return {"error": decision.action}, 418
 
+    def test_behind_proxy_fix(self):
+        import flask
+        from inkling.flask import protect
+        from werkzeug.middleware.proxy_fix import ProxyFix
+
+        for trust_proxy in (0, 1):
+            app = flask.Flask("test")
+            app.wsgi_app = ProxyFix(app.wsgi_app, x_for=1)
+            guarded = protect(fake_visitors(), trust_proxy=trust_proxy)
+            app.post("/")(guarded(lambda: {"action": flask.g.decision.action}))
+            headers = {"X-Forwarded-For": "192.0.2.1, 192.0.2.6"}
+            response = app.test_client().post("/", json={"email": JANE}, headers=headers)
+            self.assertEqual(response.get_json(), {"action": "challenge"})
+
 
 @installed("django")
 class Django(Framework, unittest.TestCase):
-    too_large = 400
+    too_large = too_large_json = 400
     is_async = False
 
     @classmethod
@@ -292,6 +317,26 @@ class FastAPI(Framework, unittest.TestCase):
             return response.status_code, response.json()
 
         return send
+
+    def test_a_gate_of_a_router_is_replaced(self):
+        import fastapi
+        from asgi_client import TestClient
+        from inkling import Inkling
+        from inkling.fastapi import protect
+
+        gate = protect(Inkling("http://127.0.0.1:2", "ink_test_unit_tests"), trust_proxy=1)
+        router = fastapi.APIRouter()
+
+        @router.post("/")
+        async def view(decision=fastapi.Depends(gate)):
+            return {"action": decision.action}
+
+        app = fastapi.FastAPI()
+        app.include_router(router)
+        app.dependency_overrides[gate] = protect(fake_visitors(), trust_proxy=1)
+        headers = {"content-type": JSON, "x-forwarded-for": "192.0.2.6"}
+        response = TestClient(app).post("/", content=json.dumps({"email": JANE}).encode(), headers=headers)
+        self.assertEqual((response.status_code, response.json()), (200, {"action": "challenge"}))
 
     async def hook(self, decision, request):
         from fastapi import HTTPException

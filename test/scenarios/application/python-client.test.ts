@@ -2,7 +2,7 @@
 // test/scenarios/application/client.test.ts runs the Python client with the TypeScript client's cases.
 
 import { expect, test } from "bun:test";
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createDjangoProject } from "../../harness/django-project.ts";
 import { namedBlocks } from "../../harness/named-blocks.ts";
@@ -43,8 +43,12 @@ else
     // The README's tests, as written: its files under their names, and no variables but the test's own.
     const folder = temporaryFolder();
     await createDjangoProject(folder, withFrameworks);
-    const files = namedBlocks(README, "python");
+    const files = namedBlocks(README, "python|html");
+    mkdirSync(join(folder, "templates"));
     for (const [name, code] of files) appendFileSync(join(folder, name), code);
+    const [, templates] = /^```python\n(TEMPLATES.*\n)```$/m.exec(README)!;
+    appendFileSync(join(folder, "shop/settings.py"), templates!);
+    copyFileSync(join(PYTHON, "test/django_form.py"), join(folder, "test_form.py"));
     const tests = [...files.keys()].filter((name) => name.startsWith("test_"));
     expect(tests).toEqual(["test_sign_up.py", "test_application.py"]);
     const path = [PYTHON, join(PYTHON, "test"), process.env.PYTHONPATH].filter(Boolean).join(":");
@@ -61,7 +65,7 @@ if importlib.util.find_spec("httpx") is None:
       );
     for (const name of tests)
       await python("-c", `${setUp}import ${name.replace(".py", "")} as it\nit.test_sign_up()\n`);
-    expect(await python("manage.py", "test")).toContain("Ran 5 tests");
+    expect(await python("manage.py", "test")).toContain("Ran 6 tests");
     await python("manage.py", "check");
   });
 
@@ -82,12 +86,38 @@ withPrograms("has complete types, by mypy --strict", ["mypy"], true, async () =>
   tried(import.meta.path, "mypy", ["mypy", "--version"], "the types of the Python client, with --strict");
 });
 
+withPrograms("the README's examples have complete types, by mypy --strict", ["mypy"], true, async () => {
+  const folder = temporaryFolder();
+  const files = new Map(
+    [...README.matchAll(/^```python\n([\s\S]*?)^```$/gm)].map(([, code], index) => {
+      const name = /^# (\S+\.py)\n/.exec(code!)?.[1] ?? `example_${index}.py`;
+      return [name, code!] as const;
+    }),
+  );
+  for (const name of ["accounts", "shop"]) {
+    mkdirSync(join(folder, name));
+    files.set(`${name}/__init__.py`, "");
+  }
+  // The page excepts the tests, and Django's settings are lines of another file.
+  const isTyped = ([name, code]: readonly [string, string]) =>
+    !/(?:^|\/)tests?[_.]|settings\.py$/.test(name) && !code.startsWith("TEMPLATES");
+  const typed = [...files].filter(isTyped);
+  for (const [name, code] of typed) writeFileSync(join(folder, name), code);
+  // Django has no types of its own.
+  const django = "disallow_untyped_decorators = False\ndisallow_subclassing_any = False\n";
+  const frameworks = "[mypy-django.*,fastapi.*,flask.*]\nignore_missing_imports = True\n";
+  writeFileSync(join(folder, "mypy.ini"), `[mypy]\nstrict = True\n${django}${frameworks}`);
+  const printed = await run(["env", `MYPYPATH=${PYTHON}`, "mypy", "--cache-dir", "cache", "."], folder);
+  expect(printed).toContain(`no issues found in ${typed.length} source files`);
+});
+
 withPrograms("the README's examples run", ["python3"], true, async () => {
   const { server, origin, keys } = await startSmallServer();
   try {
     const examples = [...README.matchAll(/^```python\n([\s\S]*?)^```$/gm)].map(([, code]) => code!);
-    const [first, lookups, decisions] = examples;
+    const [first, lookups] = examples;
     const exampleWith = (text: string) => examples.find((code) => code.includes(text))!;
+    const decisions = exampleWith("import Inkling, Unavailable, visitor_address");
     const concurrent = exampleWith("asyncio.gather");
     const folder = temporaryFolder();
     const environment = [`SERVER=${origin}`, `KEY=${keys.test}`, `PYTHONPATH=${PYTHON}`];
@@ -134,7 +164,7 @@ withPrograms("the README's examples run", ["python3"], true, async () => {
       ([ip, email]) =>
         `print(sign_up({"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": "${ip}"}, {"email": "${email}"}))`,
     );
-    const decided = onServer(decisions!).replace(
+    const decided = onServer(decisions).replace(
       ', on_unavailable="allow"',
       ', on_unavailable="allow", retries=0',
     );
