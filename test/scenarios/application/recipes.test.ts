@@ -1,5 +1,6 @@
-// recipes.test.ts: runs each recipe of docs/sign-up-protection.md, docs/captcha.md and docs/login-protection.md from the
-// page itself, on its runtime, and sends it the page's curl lines. A recipe whose framework is missing on this machine is skipped and named.
+// recipes.test.ts: runs the program of docs/lookups.md, and each recipe of docs/sign-up-protection.md, docs/captcha.md
+// and docs/login-protection.md, from the page itself, on its runtime, and sends the recipes the page's curl lines. A
+// recipe whose framework is missing on this machine is skipped and named.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -18,6 +19,7 @@ import { type SmallServer, startServerOn } from "../../harness/server.ts";
 
 const ROOT = resolve(import.meta.dir, "../../..");
 const PAGE = readFileSync(join(ROOT, "docs/sign-up-protection.md"), "utf8");
+const LOOKUPS_PAGE = readFileSync(join(ROOT, "docs/lookups.md"), "utf8");
 const CAPTCHA_PAGE = readFileSync(join(ROOT, "docs/captcha.md"), "utf8");
 const MIDDLEWARE_PAGE = readFileSync(join(ROOT, "packages/client/MIDDLEWARE.md"), "utf8");
 const LOGIN_PAGE = readFileSync(join(ROOT, "docs/login-protection.md"), "utf8");
@@ -605,6 +607,20 @@ test("the request that auth-hooks.md signs is denied as the page shows", async (
   const disposable = commands!.replace("mailinator.com", smallDomain(1));
   expect(await send(disposable)).toBe(shown!);
   expect(await send(disposable.replace("msg_1.", "msg_2."))).toContain("SIGNATURE_INVALID");
+});
+
+test("the program in lookups.md prints three answers, and continues without them", async () => {
+  const program = namedBlocks(LOOKUPS_PAGE, "js").get("lookup.mjs")!;
+  const [, command, shown] = /^```sh\n(node lookup\.mjs .*)\n```\n\n```\n([\s\S]*?)^```$/m.exec(
+    LOOKUPS_PAGE,
+  )!;
+  const runAt = (origin: string) => {
+    writeFileSync(join(project, "lookup.mjs"), program.replace("http://127.0.0.1:8080", origin));
+    const line = command!.replace("mailinator.com", smallDomain(1));
+    return run(["sh", "-c", `KEY=${inkling.keys.live} ${line}`], project);
+  };
+  expect(await runAt(inkling.origin)).toBe(shown!.replace("proxy: false", "proxy: true"));
+  expect(await runAt(NOWHERE)).toBe(shown!.replace(/: .*$/gm, ": unknown, CONNECTION_FAILED"));
 });
 
 test("the Auth0 Action in auth-hooks.md decides about each visitor", async () => {
