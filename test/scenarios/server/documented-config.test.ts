@@ -133,8 +133,8 @@ describe("proxies keep email addresses out of their logs, with and without a ser
     const site = block("nginx", "docs/one-host.md").replaceAll("http://127.0.0.1:8080", "http://inkling");
     const config = block("nginx", "docs/several-hosts.md") + site;
     const given: Given = { proxy: "nginx", config, origin: "https://127.0.0.1", headers: {} };
-    const { statuses, forwardAuth, away, log } = seenBy(given);
-    expect([statuses, forwardAuth, away]).toEqual([[200, 200, 200], 403, [502, 502]]);
+    const { statuses, forwardAuth, ready, away, log } = seenBy(given);
+    expect([statuses, forwardAuth, ready, away]).toEqual([[200, 200, 200], 403, 403, [502, 502]]);
     expect(isLogged(log)).toBe(false);
     // Without another attempt, a request fails at a server that is gone.
     const once = config.replace("proxy_next_upstream error timeout;", "proxy_next_upstream off;");
@@ -180,8 +180,8 @@ describe("proxies keep email addresses out of their logs, with and without a ser
   withPrograms("HAProxy with one of three servers", ["haproxy", "openssl", ...tools], canUnshare, () => {
     const config = block("haproxy", "docs/several-hosts.md");
     const given: Given = { proxy: "haproxy", config, origin: "https://127.0.0.1", headers: {} };
-    const { statuses, forwardAuth, away, log } = seenBy(given);
-    expect([statuses, forwardAuth, away]).toEqual([[200, 200, 200], 403, [503, 503]]);
+    const { statuses, forwardAuth, ready, away, log } = seenBy(given);
+    expect([statuses, forwardAuth, ready, away]).toEqual([[200, 200, 200], 403, 403, [503, 503]]);
     expect(isLogged(log)).toBe(false);
     // The keys are bound to 127.0.0.1, which the server reads from X-Forwarded-For.
     const unnamed = seenBy({ ...given, config: config.replace("  option forwardfor\n", "") });

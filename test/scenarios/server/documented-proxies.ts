@@ -20,6 +20,8 @@ export interface Seen {
   readonly statuses: readonly number[];
   /** Status of /v1/forward-auth. */
   readonly forwardAuth: number;
+  /** Status of /readyz, which needs no key. */
+  readonly ready: number;
   /** Statuses of GET and HEAD without a server behind the proxy. */
   readonly away: readonly number[];
   /** Everything that was logged. */
@@ -113,12 +115,13 @@ if (import.meta.main) {
   const batch = { method: "POST", body: JSON.stringify({ values: [ADDRESS] }) };
   const statuses = [...(await both()), await send(PATH, batch)];
   const forwardAuth = await send("/v1/forward-auth", { headers: { "x-forwarded-for": "8.8.8.8" } });
+  const ready = await send("/readyz");
   await server.stop();
   const away = await both();
   proxy.kill("SIGTERM");
   await proxy.exited;
   const files = given.proxy === "nginx" ? readdirSync(LOGS).map((name) => join(LOGS, name)) : [];
   const log = [...(await output), ...files.map((file) => readFileSync(file, "utf8"))].join("\n");
-  process.stdout.write(`${JSON.stringify({ statuses, forwardAuth, away, log } satisfies Seen)}\n`);
+  process.stdout.write(`${JSON.stringify({ statuses, forwardAuth, ready, away, log } satisfies Seen)}\n`);
   process.exit(0);
 }
