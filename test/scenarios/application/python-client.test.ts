@@ -18,7 +18,9 @@ const README = readFileSync(join(PYTHON, "README.md"), "utf8");
 test("the licence is the project's, and the version that of the npm packages", () => {
   const text = (path: string) => readFileSync(join(PYTHON, path), "utf8");
   expect(text("LICENSE")).toBe(text("../../LICENSE"));
-  expect(text("pyproject.toml")).toContain(`version = "${JSON.parse(text("../../package.json")).version}"`);
+  const { version } = JSON.parse(text("../../package.json"));
+  expect(text("pyproject.toml")).toContain(`version = "${version}"`);
+  expect(README).toContain(`/inkling_client-${version}-py3-none-any.whl `);
 });
 
 withPrograms("its own tests pass", ["python3"], true, async () => {
