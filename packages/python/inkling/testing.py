@@ -10,7 +10,7 @@ import io
 import json
 from email.message import Message
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import Any, Callable, Dict, Generic, List, Literal, Mapping, NoReturn, Optional, Tuple, TypeVar, Union, cast, overload
+from typing import Any, Callable, Dict, Generic, List, Literal, Mapping, NamedTuple, NoReturn, Optional, Tuple, TypeVar, Union, cast, overload
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from ._client import _ASSESS, _PATHS, _U, Inkling
@@ -44,6 +44,15 @@ _PLAIN: Dict[str, Dict[str, Any]] = {
 _NDJSON = "application/x-ndjson"
 
 
+class FakeRequest(NamedTuple):
+    """A request that the client sent."""
+
+    # With its query, from the server's root: "/v1/assess".
+    path: str
+    # Parsed JSON, or the text of a batch; None without a body.
+    body: Any
+
+
 class _Response:
     """A response in memory, as http.client would return it."""
 
@@ -68,6 +77,8 @@ class FakeServer:
     """Stands in for the connection to a server."""
 
     def __init__(self) -> None:
+        # What the client has sent, oldest first, including requests that fail() made fail.
+        self.requests: List[FakeRequest] = []
         self._own: Dict[Tuple[str, str], Union[Dict[str, Any], str]] = {}
         self._failure: Optional[str] = None
         self._missing: Tuple[str, ...] = ()
@@ -102,7 +113,8 @@ class FakeServer:
         self._missing = missing
 
     def reset(self) -> None:
-        """Forgets every answer, and undoes `fail()` and `lack()`. For a client that tests share."""
+        """Forgets every answer and request, and undoes `fail()` and `lack()`. For a client that tests share."""
+        self.requests.clear()
         self._own.clear()
         self.recover()
         self.lack()
@@ -117,10 +129,12 @@ class FakeServer:
         pass
 
     def _respond(self, request: Request) -> Response:
+        sent = (request.body or b"").decode()
+        body = None if request.body is None else sent if request.media_type == _NDJSON else json.loads(sent)
+        self.requests.append(FakeRequest(request.path, body))
         if self._failure is not None:
             raise _error(self._failure)
         url = urlsplit(request.path)
-        sent = (request.body or b"").decode()
         if url.path.startswith(_ASSESS + "/"):
             own = [it["id"] for it in self._own.values() if isinstance(it, dict) and "id" in it]
             if unquote(url.path.split("/")[3]) not in (_PLAIN["assess"]["id"], *own):
@@ -128,14 +142,13 @@ class FakeServer:
             return self._json({})
         wanted = parse_qs(url.query)
         if url.path == _ASSESS:
-            return self._json(self._decide(json.loads(sent), wanted))
+            return self._json(self._decide(body, wanted))
         lookup = next(name for name, path in _PATHS.items() if url.path.startswith(path))
         if request.media_type == _NDJSON:
             answers = [self._problem_or(lookup, json.loads(line), wanted) for line in sent.splitlines()]
             return _Response("".join(json.dumps(it) + "\n" for it in answers), _NDJSON, self._lacking(lookup))
-        if request.body is not None:
-            values = json.loads(sent)["values"]
-            return self._json({"answers": [self._problem_or(lookup, value, wanted) for value in values]}, lookup)
+        if body is not None:
+            return self._json({"answers": [self._problem_or(lookup, value, wanted) for value in body["values"]]}, lookup)
         return self._json(self._find(lookup, unquote(url.path[len(_PATHS[lookup]) + 1 :]), wanted), lookup)
 
     def _json(self, value: Any, lookup: Optional[str] = None) -> Response:

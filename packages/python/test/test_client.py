@@ -668,6 +668,30 @@ class Fakes(Case):
         fake.server.recover()
         self.assertEqual(fake.assess("sign_up", ip="192.0.2.1").action, "allow")
 
+    def test_records_what_the_application_has_sent(self):
+        fake = FakeInkling(on_unavailable="allow")
+        fake.server.answer("assess", "192.0.2.1")
+        fake.server.answer("reputation", "192.0.2.1")
+        visitor = {"event": "login", "ip": "192.0.2.1", "account": "81"}
+        fake.assess("login", ip="192.0.2.1", account="81", with_facts=True)
+        fake.outcome("asm_0000000000000000", "fraud")
+        fake.reputation("192.0.2.1")
+        list(fake.batch("reputation", ["192.0.2.1"]))
+        self.assertEqual(
+            fake.server.requests,
+            [
+                ("/v1/assess?include=facts", visitor),
+                ("/v1/assess/asm_0000000000000000/outcome", {"outcome": "fraud"}),
+                ("/v1/ip-intel/reputation/192.0.2.1", None),
+                ("/v1/ip-intel/reputation", '"192.0.2.1"\n'),
+            ],
+        )
+        fake.server.reset()
+        self.assertEqual(fake.server.requests, [])
+        fake.server.fail("RATE_LIMITED")
+        fake.assess("login", ip="192.0.2.1", account="81")
+        self.assertEqual(fake.server.requests, [("/v1/assess", visitor)])
+
     def test_forgets_what_a_test_has_set(self):
         fake = FakeInkling(require=("is_proxy",))
         fake.server.answer("reputation", "192.0.2.1", is_tor_exit=True)

@@ -23,6 +23,14 @@ export type OwnAnswer<L extends Asked> = Partial<
     : DecisionResult<{ evidence: true; facts: true }>
 >;
 
+/** A request that the client sent. */
+export interface FakeRequest {
+  /** With its query, from the server's root: "/v1/assess". */
+  readonly path: string;
+  /** Parsed JSON, or the text of a batch; undefined without a body. */
+  readonly body?: unknown;
+}
+
 /** An answer, or an error code. */
 type Row = Readonly<Record<string, unknown>> | ServerCode;
 
@@ -60,6 +68,8 @@ const PLAIN_DECISION = {
 };
 
 export class FakeServer {
+  /** Every attempt of the client to send a request, oldest first, including those that `fail()` made fail. */
+  readonly requests: FakeRequest[] = [];
   private readonly own = new Map<string, Row>();
   private failure: ServerCode | ClientCode | undefined;
   private missing: readonly DataName[] = [];
@@ -92,8 +102,9 @@ export class FakeServer {
     this.missing = missing;
   }
 
-  /** Forgets every answer, and undoes `fail()` and `lack()`. For a client that tests share. */
+  /** Forgets every answer and request, and undoes `fail()` and `lack()`. For a client that tests share. */
   reset(): void {
+    this.requests.length = 0;
     this.own.clear();
     this.recover();
     this.lack();
@@ -102,12 +113,16 @@ export class FakeServer {
   /** Answers a request of the client, which uses this as its `fetch`. */
   async fetch(url: string, { body, headers, signal }: RequestInit): Promise<Response> {
     signal?.throwIfAborted();
+    const { pathname, search, searchParams } = new URL(url);
+    const type = new Headers(headers).get("content-type") ?? "";
+    const isJson = type === "application/json";
+    const sent = { body: isJson ? JSON.parse(String(body)) : body };
+    this.requests.push({ path: pathname + search, ...(typeof body === "string" && sent) });
     if (this.failure !== undefined) return failed(this.failure);
-    const { pathname, searchParams } = new URL(url);
     const [, outcomeOf] = OUTCOME_PATH.exec(pathname) ?? [];
-    if (outcomeOf !== undefined) return this.labelled(outcomeOf, String(body));
+    if (outcomeOf !== undefined) return this.labelled(outcomeOf, sent.body);
     const included = (searchParams.get("include") ?? "").split(",");
-    if (pathname === ASSESS_PATH) return this.assessed(JSON.parse(String(body)), included);
+    if (pathname === ASSESS_PATH) return this.assessed(sent.body, included);
     const [, name, value] = PATH.exec(pathname) ?? [];
     const lookup = name as Lookup;
     const wanted = [...included, ...(searchParams.get("checks") === "mx" ? ["checks"] : [])];
@@ -120,9 +135,8 @@ export class FakeServer {
       const row = find(text);
       return JSON.stringify(typeof row === "string" ? problemOf(row) : row);
     };
-    const type = new Headers(headers).get("content-type") ?? "";
-    if (type === "application/json") {
-      const { values } = JSON.parse(String(body)) as { readonly values: readonly string[] };
+    if (isJson) {
+      const { values } = sent.body as { readonly values: readonly string[] };
       return this.sent(lookup, `{"answers":[${values.map(answerTo).join(",")}]}`);
     }
     const lines = String(body)
@@ -152,12 +166,11 @@ export class FakeServer {
   }
 
   /** Returns the response to an outcome. All decisions have the same id, unless a test has set a different id. */
-  private labelled(id: string, body: string): Response {
+  private labelled(id: string, { outcome }: { readonly outcome: string }): Response {
     const isKnown =
       id === PLAIN_DECISION.id ||
       [...this.own.values()].some((row) => typeof row !== "string" && row.id === id);
     if (!isKnown) return refused("DECISION_NOT_FOUND");
-    const { outcome } = JSON.parse(body) as { readonly outcome: string };
     return new Response(JSON.stringify({ id, outcome }), { headers: headersOf("application/json") });
   }
 

@@ -5,7 +5,7 @@ import type { InklingOptions } from "../options.ts";
 import type { OnUnavailable } from "../unavailable.ts";
 import { FakeServer } from "./fake-server.ts";
 
-export type { FakeServer, OwnAnswer } from "./fake-server.ts";
+export type { FakeRequest, FakeServer, OwnAnswer } from "./fake-server.ts";
 
 /** The options that decide how an application sees an answer. */
 export type FakeOptions<P extends OnUnavailable> = Pick<
@@ -15,7 +15,7 @@ export type FakeOptions<P extends OnUnavailable> = Pick<
 
 /** A real client whose server runs in this process. */
 export class FakeInkling<P extends OnUnavailable = "throw"> extends Inkling<P> {
-  /** The fake server: `answer()`, `fail()`, `recover()`, `lack()`, `reset()`. */
+  /** The fake server: `answer()`, `fail()`, `recover()`, `lack()`, `reset()`, `requests`. */
   readonly server: FakeServer;
 
   constructor(options: FakeOptions<P>, server: FakeServer = new FakeServer()) {

@@ -148,6 +148,29 @@ describe("a fake client", () => {
     assert.deepEqual(await inkling.reputation("192.0.2.1"), NO_FLAGS);
   });
 
+  test("records what the application has sent", async () => {
+    const inkling = fakeInkling({ onUnavailable: "allow" });
+    const { server } = inkling;
+    server.answer("assess", "192.0.2.1", {});
+    server.answer("reputation", "192.0.2.1", {});
+    const visitor = { event: "login", ip: "192.0.2.1", account: "81" };
+    await inkling.assess(visitor, { facts: true });
+    await inkling.outcome("asm_0000000000000000", "fraud");
+    await inkling.reputation("192.0.2.1");
+    for await (const _ of inkling.batch("reputation", ["192.0.2.1"]));
+    assert.deepEqual(server.requests, [
+      { path: "/v1/assess?include=facts", body: visitor },
+      { path: "/v1/assess/asm_0000000000000000/outcome", body: { outcome: "fraud" } },
+      { path: "/v1/ip-intel/reputation/192.0.2.1" },
+      { path: "/v1/ip-intel/reputation", body: '"192.0.2.1"\n' },
+    ]);
+    server.reset();
+    assert.deepEqual(server.requests, []);
+    server.fail("RATE_LIMITED");
+    await inkling.assess(visitor);
+    assert.deepEqual(server.requests, new Array(3).fill({ path: "/v1/assess", body: visitor })); // two retries
+  });
+
   test("decides as a test wants", async () => {
     const inkling = fakeInkling({ onUnavailable: "allow" });
     inkling.server.answer("assess", "jane@acme.com", { action: "challenge", review: true });
