@@ -38,6 +38,10 @@ const captcha = [
   ["with-captcha.ts", CAPTCHA.get("sign-up.mjs")!.replace("./captcha.mjs", "./captcha.js")],
 ] as const;
 const [login] = namedBlocks(readFileSync(join(ROOT, "docs/login-protection.md"), "utf8"), "ts");
+/** The compiler's flags beyond `strict` that the README says its examples compile with. */
+const FLAGS = [
+  .../^The examples also compile with ([\s\S]*?)\.$/m.exec(README)![1]!.matchAll(/`(\w+)`/g),
+].map(([, flag]) => flag!);
 /** Returns the name that a block's first line gives its file, if any, and its extension. */
 const fileOf = (text: string) => /^\/\/ (\S+)\.(m?)ts\n/.exec(text)?.slice(1);
 const typeScript = new Bun.Transpiler({ loader: "ts" });
@@ -176,7 +180,7 @@ describe("the package", () => {
       lib: ["es2023", "dom", "dom.asynciterable"],
       types: ["node"],
       strict: true,
-      exactOptionalPropertyTypes: true,
+      ...Object.fromEntries(FLAGS.map((flag) => [flag, true])),
       noEmit: true,
     };
     writeFileSync(
@@ -333,8 +337,9 @@ describe.each(RUNTIMES.filter(([, [program]]) => program !== ""))("on %s", (name
       const examples = blocks.filter((text) => text.includes("@inkling/client/testing"));
       expect(examples).toHaveLength(4);
       for (const example of examples) {
-        writeFileSync(join(project, "unit.mjs"), typeScript.transformSync(example));
-        await run([command[0], "unit.mjs"], project);
+        writeFileSync(join(project, "unit.test.mjs"), typeScript.transformSync(example));
+        const isForRunner = name === "Bun" && example.includes('"node:test"');
+        await run([command[0], ...(isForRunner ? ["test"] : []), "./unit.test.mjs"], project);
       }
     });
 
