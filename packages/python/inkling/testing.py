@@ -129,8 +129,7 @@ class FakeServer:
         pass
 
     def _respond(self, request: Request) -> Response:
-        sent = (request.body or b"").decode()
-        body = None if request.body is None else sent if request.media_type == _NDJSON else json.loads(sent)
+        body = _body(request)
         self.requests.append(FakeRequest(request.path, body))
         if self._failure is not None:
             raise _error(self._failure)
@@ -145,7 +144,7 @@ class FakeServer:
             return self._json(self._decide(body, wanted))
         lookup = next(name for name, path in _PATHS.items() if url.path.startswith(path))
         if request.media_type == _NDJSON:
-            answers = [self._problem_or(lookup, json.loads(line), wanted) for line in sent.splitlines()]
+            answers = [self._problem_or(lookup, json.loads(line), wanted) for line in body.splitlines()]
             return _Response("".join(json.dumps(it) + "\n" for it in answers), _NDJSON, self._lacking(lookup))
         if body is not None:
             return self._json({"answers": [self._problem_or(lookup, value, wanted) for value in body["values"]]}, lookup)
@@ -219,6 +218,13 @@ class FakeInkling(Inkling[_U], Generic[_U]):
         Inkling.__init__(cast(Any, self), "http://inkling.test", "ink_test_fake_0", cache_entries=0, **options)
         self.server = FakeServer()
         self._transport = self.server  # type: ignore[assignment]
+
+
+def _body(request: Request) -> Any:
+    if request.body is None:
+        return None
+    text = request.body.decode()
+    return text if request.media_type == _NDJSON else json.loads(text)
 
 
 def _not_set(lookup: str) -> InklingError:

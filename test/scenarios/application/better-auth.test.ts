@@ -3,6 +3,8 @@
 import { Database } from "bun:sqlite";
 import { describe, spyOn, test } from "bun:test";
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 
 import { Unavailable } from "@inkling/client";
 import { type BetterAuthOptions, betterAuth } from "better-auth";
@@ -11,6 +13,7 @@ import { inklingPlugin, type PluginOptions } from "../../../packages/client/src/
 import type { Admitted } from "../../../packages/client/src/middleware/protect.ts";
 import { fakeVisitors } from "../../../packages/client/test/fake-visitors.ts";
 import { tried } from "../../harness/recorded-rows.ts";
+import { temporaryFolder } from "../../harness/release.ts";
 
 const ORIGIN = "http://example.com";
 
@@ -100,6 +103,32 @@ describe("a sign-up with better-auth", () => {
     const { signUp, users } = await application(undefined, {}, { emailAndPassword });
     const denied = await signUp("jane@disposable.example", "192.0.2.1");
     assert.deepEqual([denied.status, users()], [200, []]);
+  });
+
+  test("that is challenged is refused if onChallenge does not admit it", async () => {
+    const { signUp, users } = await application(undefined, { onChallenge: () => "refuse" });
+    const response = await signUp("john@example.com", "192.0.2.6");
+    const { code } = (await response.json()) as Record<string, string>;
+    assert.deepEqual([response.status, code, users()], [403, "SIGN_UP_DENIED", []]);
+    assert.equal((await signUp("jane@example.com", "192.0.2.1")).status, 200);
+  });
+
+  test("keeps the id of its decision, as auth-hooks.md shows, and a sign-in is not asked about", async () => {
+    const page = readFileSync(join(import.meta.dir, "../../../docs/auth-hooks.md"), "utf8");
+    const [, code] = /^```ts\n(import type \{ Admitted[\s\S]*?)^```$/m.exec(page)!;
+    const file = join(temporaryFolder(), "on-decision.ts");
+    writeFileSync(file, code!);
+    const { decisions, onDecision } = await import(file);
+    const client = fakeVisitors();
+    const { auth, signUp } = await application(client, { onDecision });
+    await signUp("jane@example.com", "192.0.2.6");
+    assert.deepEqual([...decisions], [["jane@example.com", "asm_0000000000000000"]]);
+    client.server.reset();
+    await auth.api.signInEmail({
+      body: { email: "jane@example.com", password: "correct horse" },
+      headers: new Headers({ "X-Forwarded-For": "192.0.2.6" }),
+    });
+    assert.deepEqual(client.server.requests, []);
   });
 
   for (const [onUnavailable, status] of [

@@ -21,6 +21,7 @@ import { ServerProgram } from "../../harness/server-program.ts";
 const ROOT = resolve(import.meta.dir, "../../..");
 const README = readFileSync(join(CLIENT, "README.md"), "utf8");
 const MIDDLEWARE = readFileSync(join(CLIENT, "MIDDLEWARE.md"), "utf8");
+const HOOKS = readFileSync(join(ROOT, "docs/auth-hooks.md"), "utf8");
 const SIGN_UP = readFileSync(join(ROOT, "docs/sign-up-protection.md"), "utf8");
 /** Examples in TypeScript on both pages. Next.js resolves a file without its extension, which Node does not. */
 const blocks = [...`${README}\n${MIDDLEWARE}`.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text]) =>
@@ -162,7 +163,9 @@ describe("the package", () => {
       const [name = `readme-${i}`, module = ""] = fileOf(text) ?? [];
       writeFileSync(join(project, `${basename(name)}.${module}ts`), text);
     });
-    for (const [name, text] of [...captcha, login!]) writeFileSync(join(project, name), text);
+    const hook = /^```ts\n(import type \{ Admitted[\s\S]*?)^```$/m.exec(HOOKS)![1]!;
+    for (const [name, text] of [...captcha, login!, ["hook.ts", hook] as const])
+      writeFileSync(join(project, name), text);
     const subPaths = Object.keys(JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8")).exports);
     const frameworks = subPaths
       .filter((path) => path !== "." && path !== "./package.json")

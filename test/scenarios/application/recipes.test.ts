@@ -274,6 +274,16 @@ describe.each(
     if (version !== undefined)
       tried(import.meta.path, name, version, "`protect()`, by the recipe in sign-up-protection.md");
   });
+  if (["Express", "FastAPI", "Django", "Flask"].includes(name))
+    test("answers as the page's lines about outages say", async () => {
+      const [, lines] = /^```sh\n(sign_up 203[\s\S]*?)```$/m.exec(PAGE)!;
+      const expected = [...lines!.matchAll(/# (\d+)$/gm)].map(([, status]) => Number(status));
+      const [, variables] = /^```sh\n(FORM=[\s\S]*?^\}\n)/m.exec(PAGE)!;
+      const url = await start(section, recipe);
+      const answers = await sendLines(`\`\`\`sh\n${variables}${lines}\`\`\``, `${url}${path}`);
+      expect(answers.map(([status]) => status)).toEqual(expected);
+      expect(answers[0]![1]).toContain("to be confirmed");
+    });
   test("without a server: a confirmation", async () => {
     const url = await start(section, recipe, { origin: NOWHERE });
     const body = JSON.stringify({ email: "jane@example.com" });
