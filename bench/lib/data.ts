@@ -209,11 +209,16 @@ export function sourcesLine({ feeds, missing }: Pick<Release, "feeds" | "missing
   return `feeds: ${parts.join(", ")}${without}`;
 }
 
-/** Returns the same as the end of a sentence: "9 feeds from npm packages (seeds), and no data for is_abuser". */
+/** Returns the same as the end of a sentence: "9 feeds from npm packages (seeds), no data for is_abuser". */
 export function sourcesText({ feeds, missing }: Pick<Release, "feeds" | "missing">): string {
-  const parts = sourcesOf({ feeds }).map(([count, text], i) =>
+  const counts = sourcesOf({ feeds }).map(([count, text], i) =>
     i > 0 ? `${count} ${text}` : `${count} ${count === 1 ? "feed" : "feeds"} ${text}`,
   );
-  const without = missing.length === 0 ? "" : `, and no data for ${missing.join(" or ")}`;
-  return `${parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`}${without}`;
+  // A missing flag can still be set by a loaded feed that does not decide it, such as vpn-systems.
+  const absent = missing.map((answer) => {
+    const ids = feeds.filter(({ sets, state }) => sets === answer && state === "loaded").map(({ id }) => id);
+    return ids.length === 0 ? `no data for ${answer}` : `only ${ids.join(" and ")} for ${answer}`;
+  });
+  const parts = [...counts, ...absent];
+  return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
 }
