@@ -288,7 +288,8 @@ function nightlyEnrich(): void {
     const PATH = `${join(ROOT, "node_modules/.bin")}:${process.env.PATH}`;
     const child = Bun.spawn([script, visits, ...options], {
       cwd: visits,
-      env: { ...process.env, PATH, TZ: "UTC", ...environment },
+      // For 14 hours a day, yesterday is another day there than in UTC.
+      env: { ...process.env, PATH, TZ: "Pacific/Kiritimati", ...environment },
       stdout: "pipe",
       stderr: "pipe",
     });
@@ -318,6 +319,9 @@ function nightlyEnrich(): void {
     writeFileSync(output, "the output of an earlier run\n");
     expect(await nightly({ INKLING_DATA_DIR, MAX_AGE })).toEqual(quiet);
     expect(readFileSync(output, "utf8")).toBe(enriched);
+    expect(JSON.parse(readFileSync(`${output}.json`, "utf8"))).toMatchObject({ rows: 2, ip: { found: 2 } });
+    expect(readFileSync(`${output}.log`, "utf8")).toContain("read as csv");
+    for (const report of ["json", "log"]) rmSync(`${output}.${report}`);
   });
 
   test.each([
@@ -352,7 +356,8 @@ function nightlyEnrich(): void {
     expect(await nightly({ INKLING_DATA_DIR: dataDir, DAY: "2026-11-20" })).toEqual(quiet);
     const text = gunzipSync(readFileSync(join(visits, "enriched", file))).toString();
     expect(JSON.parse(text)).toMatchObject({ ip: ADDRESS, country_iso_code: "GB", is_proxy: true });
-    for (const folder of [visits, join(visits, "enriched")]) rmSync(join(folder, file));
+    rmSync(join(visits, file));
+    for (const report of ["", ".json", ".log"]) rmSync(join(visits, "enriched", `${file}${report}`));
   });
 
   test("cron and systemd start an existing script", () => {
