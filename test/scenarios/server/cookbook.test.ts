@@ -170,6 +170,21 @@ test("every day: exports and a load, unless data is too old, or the update fails
   expect(readFileSync(join(folder, "calls"), "utf8")).toBe("");
 });
 
+withPrograms("incomplete flags: the script stops", ["jq"], true, async () => {
+  const [check = ""] = blocks("Incomplete flags");
+  expect(await shell(check)).toBe("true\n");
+  for (const [missing, prints] of [
+    ["is_abuser", true],
+    ["is_proxy", false],
+  ] as const) {
+    const dataDir = temporaryFolder();
+    smallRelease(dataDir, 1, [missing]);
+    const there = check.replace("--json", `--json --data-dir "${dataDir}"`);
+    if (prints) expect(await shell(there)).toBe("true\n");
+    else await expect(shell(there)).rejects.toThrow();
+  }
+});
+
 test("history: the exports of a day, in its folder", async () => {
   const [script = "", , joinDays = ""] = blocks("History");
   const withNetwork = temporaryFolder();
@@ -192,9 +207,15 @@ test("history: the exports of a day, in its folder", async () => {
     inFolder(`COPY (SELECT unnest(['${PROXY}', '${OTHER}']) AS ip) TO 'visits-${date}.parquet'`),
   );
   writeFileSync(join(folder, "join.sql"), blocks("DuckDB")[0]!.replace(/;\s*$/, "\n"));
-  program("duckdb", `cat > "${folder}/joining.sql"`);
+  program("duckdb", `cat >> "${folder}/joining.sql"; touch joining.parquet`);
   await shell(joinDays);
-  await connection.run(inFolder(readFileSync(join(folder, "joining.sql"), "utf8")));
+  await shell(joinDays); // skips the day
+  await connection.run(
+    inFolder(readFileSync(join(folder, "joining.sql"), "utf8")).replace(
+      "joining.parquet",
+      join(folder, `joined-${date}.parquet`),
+    ),
+  );
   const joined = await connection.runAndReadAll(inFolder(`FROM 'joined-${date}.parquet' ORDER BY ip DESC`));
   expect(joined.getRows()).toEqual([
     [PROXY, "GB", true],
