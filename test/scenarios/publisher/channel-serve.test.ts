@@ -174,7 +174,7 @@ withPrograms("nginx serves a builder's folder, as docs/several-hosts.md says", [
   const [conf, pid] = [join(folder, "nginx.conf"), join(folder, "pid")];
   const serveTo = async (servers: string) => {
     const site = config
-      .replace("10.0.0.11:8090", origin)
+      .replace("10.0.0.10:8090", origin)
       .replace("/mnt/releases", store)
       .replace("10.0.0.0/24", servers);
     writeFileSync(

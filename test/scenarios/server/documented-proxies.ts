@@ -66,7 +66,10 @@ function prepare({ proxy, config }: Given): string[] {
   }
   if (proxy === "nginx") {
     mkdirSync("/etc/nginx/conf.d");
-    writeFileSync("/etc/nginx/conf.d/inkling.conf", config);
+    const ownCertificate = config
+      .replace("/etc/letsencrypt/live/inkling.example/fullchain.pem", certificate)
+      .replace("/etc/letsencrypt/live/inkling.example/privkey.pem", key);
+    writeFileSync("/etc/nginx/conf.d/inkling.conf", ownCertificate);
     writeFileSync("/etc/nginx/staff", "staff:{PLAIN}pass");
     // As distributions ship it: by default, everything is logged.
     writeFileSync(
