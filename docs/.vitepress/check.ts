@@ -15,7 +15,9 @@ function fileOf(dist: string, path: string): string | undefined {
 
 /** Runs in the page. */
 function lookAround() {
-  const text = document.querySelector("main")?.innerText ?? "";
+  const main = document.querySelector("main");
+  const blocks = [...(main?.querySelectorAll("pre") ?? [])]; // an example in HTML may have comments
+  const text = blocks.reduce((rest, { innerText }) => rest.replace(innerText, ""), main?.innerText ?? "");
   const links = [...document.querySelectorAll<HTMLAnchorElement>("a[href]")].map(({ href }) => href);
   return {
     beside: document.documentElement.scrollWidth - document.documentElement.clientWidth,
