@@ -22,7 +22,7 @@ async function start(options: ConstructorParameters<typeof ServerProgram>[0]): P
 }
 
 const [, flag = ""] =
-  /### Put back the database[\s\S]*?```sh\ncd \S+\nrunuser .* inkling restore (\S+) FILE\n```/.exec(
+  /### Put back the database[\s\S]*?```sh\ninkling restore (\S+) FILE +# as root\n```/.exec(
     readFileSync(join(ROOT, "docs/backup.md"), "utf8"),
   ) ?? [];
 

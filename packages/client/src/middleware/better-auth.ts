@@ -23,7 +23,7 @@ type NewUser = { readonly email: string } & Readonly<Record<string, unknown>>;
 type Context = { readonly path?: string; readonly headers?: Headers | undefined } | null | undefined;
 
 /**
- * Path of the endpoint where operators create users. An operator's address says nothing about the new user.
+ * Prefix of the endpoints where operators create users. An operator's address says nothing about the new user.
  */
 const OPERATORS = "/admin/";
 

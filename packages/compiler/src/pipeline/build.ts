@@ -86,7 +86,7 @@ async function buildLocked(
     code,
     before,
     keepGeo,
-    // A feed whose accepted copy is not the held copy is checked like any other.
+    // If the operator accepted a copy other than the one that is held now, the feed is checked as usual.
     accept: accept.includes(ACCEPT_RELEASE)
       ? [ACCEPT_RELEASE]
       : loaded.flatMap(({ feed, isAccepted }) => (isAccepted ? feed.id : [])),

@@ -39,8 +39,8 @@ test.each(Object.entries(GUARD_KINDS))(
       ([flag]) => taken === "all flags" || taken.includes(`\`${flag}\``),
     );
     expect(flags.reduce((sum, [, bit]) => sum | bit, 0)).toBe(takes | outweighs);
-    expect(taken.includes("of traffic or of a wider network")).toBe(outweighs !== 0);
-    expect(taken.includes("`is_proxy` also if only one list contains the address")).toBe(
+    expect(taken.includes("a traffic report or an entry for a wider network")).toBe(outweighs !== 0);
+    expect(taken.includes("`is_proxy` is also removed if only one list contains the address")).toBe(
       doubts === FLAG_BITS.is_proxy,
     );
   },

@@ -82,7 +82,7 @@ const Buttons = ({ of: { id, name } }: { of: UsedKey }) => (
       fields={{
         overlap_seconds: {
           label: "The old token remains valid",
-          note: "Time to replace the token in the applications that use it.",
+          note: "Replace the token in all applications within this time.",
           options: OVERLAPS,
         },
       }}
