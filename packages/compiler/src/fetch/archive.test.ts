@@ -99,6 +99,7 @@ describe("archives", () => {
     ["a zip file with two lists", zip(two), /several data files$/],
     ["a tar file with two lists", tar(two), /several data files$/],
     ["a tar file without data", tar(BESIDE), /without a data file$/],
+    ["a sparse file", tar([{ name: "a.csv", text: LIST, type: "S" }]), /without a data file$/],
     ["a password", zip([{ name: "a.csv", text: LIST, flags: 1 }]), /with a password$/],
     ["another method", zip([{ name: "a.csv", text: LIST, method: 12 }]), /compression method 12/],
     [
