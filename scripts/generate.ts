@@ -15,19 +15,14 @@ import { benchFigures } from "./generators/bench-figures.ts";
 import { clientAnswers } from "./generators/client-answers.ts";
 import { commandTable } from "./generators/command-table.ts";
 import { decisionTables } from "./generators/decision-tables.ts";
-import { evidenceExamples } from "./generators/evidence-examples.ts";
-import { exportColumns } from "./generators/export-columns.ts";
 import { feedTables } from "./generators/feed-tables.ts";
 import type { Generated, Generator } from "./generators/generated.ts";
-import { lineageTables } from "./generators/lineage-tables.ts";
 import { operations } from "./generators/operations.ts";
 import { problems } from "./generators/problems.ts";
 import { pythonFields } from "./generators/python-fields.ts";
-import { recordedTables } from "./generators/recorded-tables.ts";
 import { rowTables } from "./generators/row-tables.ts";
 import { sandboxTables } from "./generators/sandbox-tables.ts";
 import { settingsTable } from "./generators/settings-table.ts";
-import { webhookTables } from "./generators/webhook-tables.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const GENERATORS: readonly Generator[] = [
@@ -36,18 +31,13 @@ const GENERATORS: readonly Generator[] = [
   clientAnswers,
   commandTable,
   decisionTables,
-  evidenceExamples,
-  exportColumns,
   feedTables,
   operations,
-  lineageTables,
   problems,
   pythonFields,
-  recordedTables,
   rowTables,
   sandboxTables,
   settingsTable,
-  webhookTables,
 ];
 
 export const generated = (): Generated[] => GENERATORS.flatMap((generator) => generator());

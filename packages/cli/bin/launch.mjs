@@ -71,29 +71,41 @@ export function findBun(find = packageFolder) {
   return undefined;
 }
 
-/** Runs the command, then exits with the command's exit code, or with 128 + the number of the signal that ended it. */
+/** Runs the command on Bun, and exits as it does. */
 export function launch(args) {
+  const bun = requireBun();
+  const env = { ...process.env, INKLING_LAUNCHER_PID: String(process.pid) };
+  if (bun !== undefined) runProgram(bun, [...BUN_FLAGS, MAIN, ...args], { env });
+}
+
+/** Returns the path of Bun. If it is not installed, prints that, sets the exit code, and returns undefined. */
+export function requireBun() {
   const bun = findBun();
-  if (bun === undefined) {
-    process.stderr.write(
-      `inkling: Bun, the runtime it needs, is not installed for ${process.platform}-${process.arch}\n` +
-        "hint: run `npm install` in the folder of Inkling; without --omit=optional, which leaves Bun out\n",
-    );
-    process.exitCode = 1;
-    return;
-  }
-  const child = spawn(bun, [...BUN_FLAGS, MAIN, ...args], {
-    stdio: "inherit",
-    env: { ...process.env, INKLING_LAUNCHER_PID: String(process.pid) },
-  });
+  if (bun !== undefined) return bun;
+  process.stderr.write(
+    `inkling: Bun, the runtime it needs, is not installed for ${process.platform}-${process.arch}\n` +
+      "hint: run `npm install` in the folder of Inkling; without --omit=optional, which leaves Bun out\n",
+  );
+  process.exitCode = 1;
+  return undefined;
+}
+
+/**
+ * Runs a program and forwards signals to it. Then exits with its exit code, or with 128 + the number of the signal that
+ * ended it.
+ * @param stop what to do with a signal; by default, it is only forwarded
+ */
+export function runProgram(program, args, options, stop = (child, signal) => child.kill(signal)) {
+  const child = spawn(program, args, { stdio: "inherit", ...options });
   // A terminal sends Ctrl-C to this process and to the child, so the child receives it twice. The child
   // counts signals that arrive close together as one.
-  const forward = (signal) => child.kill(signal);
-  for (const signal of FORWARDED) process.on(signal, forward);
-  const watch = watchNpm(() => forward("SIGTERM"));
+  for (const signal of FORWARDED) process.on(signal, () => stop(child, signal));
+  const watch = watchNpm(() => stop(child, "SIGTERM"));
   child.on("error", (error) => {
     clearInterval(watch);
-    process.stderr.write(`inkling: cannot start Bun: ${error.message}\nhint: run \`npm install\` again\n`);
+    process.stderr.write(
+      `inkling: cannot start ${program}: ${error.message}\nhint: run \`npm install\` again\n`,
+    );
     process.exitCode = 1;
   });
   child.on("exit", (code, signal) => {
