@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { copyName } from "@inkling/contract";
 import { currentName, pin, releaseNames } from "@inkling/data";
 import type { Command } from "commander";
-import { userName } from "../packages/cli/src/config/user.ts";
+import { userName } from "../packages/cli/src/config/environment.ts";
 import { runHere } from "../packages/cli/src/program.testing.ts";
 import { makeProgram } from "../packages/cli/src/program.ts";
 import { makeStyle } from "../packages/cli/src/terminal/terminal.ts";

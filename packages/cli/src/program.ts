@@ -51,7 +51,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   export: async () => (await import("./commands/export.ts")).addExport,
   backup: async () => (await import("./commands/backup.ts")).addBackup,
   restore: async () => (await import("./commands/backup.ts")).addRestore,
-  database: async () => (await import("./commands/database.ts")).addDatabase,
+  database: async () => (await import("./commands/backup.ts")).addDatabase,
   "admin-tokens": async () => (await import("./commands/admin-tokens.ts")).addAdminTokens,
   config: async () => (await import("./commands/config.ts")).addConfig,
   health: async () => (await import("./commands/health.ts")).addHealth,
@@ -89,27 +89,16 @@ const isValue = (word: string) => /[.:/@]|^as\d+$/i.test(word) && !word.startsWi
 
 /** Treats `inkling 8.8.8.8` as `inkling lookup 8.8.8.8`, and `… | inkling` as `… | inkling lookup -`. */
 async function withCommand(line: readonly string[], context: Context): Promise<readonly string[]> {
-  const [first = ""] = line;
-  const word = line.length === 0 || isOption(first) ? await wordAfterOptions(line, context) : first;
-  if (word === NO_WORD) return context.hasInput ? ["lookup", ...line, "-"] : line;
+  let [word] = line;
+  if (word !== undefined && word.length > 1 && word.startsWith("-")) {
+    if (VERSION.includes(word)) return line;
+    const { addLookup } = await import("./commands/lookup.ts");
+    const { operands, unknown } = addLookup(new Command(), context).parseOptions([...line]);
+    if (unknown.length > 0) return line;
+    [word] = operands; // neither an option of `lookup` nor an option's value
+  }
+  if (word === undefined) return context.hasInput ? ["lookup", ...line, "-"] : line;
   return word === "-" || isValue(word) ? ["lookup", ...line] : line;
-}
-
-/** All words of a line are options of `lookup`, or their values. */
-const NO_WORD = Symbol("no word");
-
-const isOption = (word: string) => word.length > 1 && word.startsWith("-");
-
-/**
- * Returns the first word that is neither an option of `lookup` nor an option's value. Empty if an unknown option comes
- * first.
- */
-async function wordAfterOptions(line: readonly string[], context: Context): Promise<string | typeof NO_WORD> {
-  if (line.length === 0) return NO_WORD;
-  if (VERSION.includes(line[0]!)) return "";
-  const { addLookup } = await import("./commands/lookup.ts");
-  const { operands, unknown } = addLookup(new Command(), context).parseOptions([...line]);
-  return unknown.length === 0 ? (operands[0] ?? NO_WORD) : "";
 }
 
 /**

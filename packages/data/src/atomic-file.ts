@@ -173,7 +173,7 @@ export class AtomicFile {
 /** Writes a whole file, and replaces an existing file with this name. */
 export function replaceFile(
   path: string,
-  chunks: readonly (Uint8Array | string)[],
+  chunks: Iterable<Uint8Array | string>,
   {
     mode,
     modified,

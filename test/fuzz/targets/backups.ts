@@ -4,8 +4,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Archive, writeArchive } from "../../../packages/cli/src/runtime/backup-archive.ts";
-import { tarHeader } from "../../../packages/cli/src/runtime/tar.ts";
+import { Archive, tarHeader, writeArchive } from "../../../packages/cli/src/runtime/backup-archive.ts";
 import { temporaryFolder } from "../../harness/temporary-folder.ts";
 import type { Random, Target } from "../target.ts";
 
@@ -32,9 +31,9 @@ export default function backups(): Target {
   const folder = temporaryFolder();
   const path = join(folder, "x.backup");
   const files = [
-    { name: "inkling.db", text: "SQLite format 3\0".repeat(90) },
-    { name: "feeds.json", text: '{ "enabled": [], "disabled": [] }\n' },
-    { name: "inkling.toml", text: "burst = 17\n" },
+    { name: "inkling.db", content: Buffer.from("SQLite format 3\0".repeat(90)) },
+    { name: "feeds.json", content: Buffer.from('{ "enabled": [], "disabled": [] }\n') },
+    { name: "inkling.toml", content: Buffer.from("burst = 17\n") },
   ];
   const about = { program: "0.1.0", decisions: false, rows: { inkling_keys: 3 } };
   const corpus = [files, files.slice(1), []].map((some, i) => {

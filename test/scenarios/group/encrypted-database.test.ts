@@ -5,7 +5,7 @@ import { afterAll, expect, test } from "bun:test";
 import { openStore, type Store } from "@inkling/store";
 import { SQL } from "bun";
 import { loadSettings } from "../../../packages/cli/src/config/settings.ts";
-import { exposed } from "../../../packages/cli/src/runtime/doctor-database.ts";
+import { exposed } from "../../../packages/cli/src/runtime/doctor-checks.ts";
 import { Postgres } from "../../harness/postgres.ts";
 import { withPrograms } from "../../harness/programs.ts";
 import { temporaryFolder } from "../../harness/release.ts";

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, jest, test } from "bun:test";
 import { type EventLog, recordOf } from "@inkling/contract";
 import { SQL } from "bun";
-import { clockProblem } from "../../../packages/cli/src/runtime/doctor-database.ts";
+import { clockProblem } from "../../../packages/cli/src/runtime/doctor-checks.ts";
 import type { ServerOptions } from "../../../packages/server/src/run/server.ts";
 import type { Database } from "../../../packages/store/src/database.ts";
 import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";

@@ -19,7 +19,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { NewOverride } from "@inkling/engine";
 import { runHere } from "../../../packages/cli/src/program.testing.ts";
-import { TAR_END, tarHeader, tarPadding } from "../../../packages/cli/src/runtime/tar.ts";
+import { tarOf } from "../../../packages/cli/src/runtime/backup-archive.ts";
 import { startServer } from "../../../packages/server/src/run/server.ts";
 import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
 import { hashToken } from "../../../packages/store/src/keys/token.ts";
@@ -182,20 +182,12 @@ const hashes = (host: Host) =>
 
 interface Member {
   readonly name: string;
-  readonly bytes: Buffer;
+  readonly content: Buffer;
 }
 
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
-const tarOf = (members: readonly Member[]): Buffer =>
-  Buffer.concat([
-    ...members.flatMap(({ name, bytes }) => [
-      tarHeader(name, bytes.length, 0),
-      bytes,
-      tarPadding(bytes.length),
-    ]),
-    TAR_END,
-  ]);
+const tarFile = (members: readonly Member[]) => Buffer.concat([...tarOf(members, new Date(0))]);
 
 /** Unpacks an archive with tar, as an operator would. */
 function unpacked(archive: string): { readonly folder: string; readonly manifest: Record<string, unknown> } {
@@ -206,9 +198,13 @@ function unpacked(archive: string): { readonly folder: string; readonly manifest
 
 /** Returns an archive whose manifest lists these files. */
 function archiveOf(files: readonly Member[], changes: object, from: string): Buffer {
-  const listed = files.map(({ name, bytes }) => ({ name, bytes: bytes.length, sha256: sha256(bytes) }));
+  const listed = files.map(({ name, content }) => ({
+    name,
+    bytes: content.length,
+    sha256: sha256(content),
+  }));
   const manifest = { ...unpacked(from).manifest, files: listed, ...changes };
-  return tarOf([{ name: "manifest.json", bytes: Buffer.from(JSON.stringify(manifest)) }, ...files]);
+  return tarFile([{ name: "manifest.json", content: Buffer.from(JSON.stringify(manifest)) }, ...files]);
 }
 
 describe("a backup", () => {
@@ -326,7 +322,7 @@ describe("a backup", () => {
     database.run("DELETE FROM inkling_migrations WHERE id >= 26");
     database.close();
     const older = join(folder, "older.backup");
-    writeFileSync(older, archiveOf([{ name: "inkling.db", bytes: readFileSync(file) }], {}, archive));
+    writeFileSync(older, archiveOf([{ name: "inkling.db", content: readFileSync(file) }], {}, archive));
     const target = FRESH.sqlite();
     expect(await inkling(target, "restore", older)).toMatchObject({ code: 0 });
     expect((await content(target)).keys).toEqual((await content(source)).keys);
@@ -471,7 +467,7 @@ describe("a restore", () => {
     const bad = join(folder, "bad.backup");
     const files = ["inkling.db", "feeds.json"].map((name) => ({
       name,
-      bytes: readFileSync(join(folder, name)),
+      content: readFileSync(join(folder, name)),
     }));
     writeFileSync(bad, archiveOf(files, {}, archive));
     const had = readdirSync(target.dataDir).sort();
@@ -523,7 +519,7 @@ describe("a restore", () => {
     const target = FRESH.sqlite();
     const good = readFileSync(archive);
     const { folder } = unpacked(archive);
-    const member = (name: string): Member => ({ name, bytes: readFileSync(join(folder, name)) });
+    const member = (name: string): Member => ({ name, content: readFileSync(join(folder, name)) });
     const database = member("inkling.db");
     const newer = join(folder, "newer.db");
     copyFileSync(join(folder, "inkling.db"), newer);
@@ -551,19 +547,23 @@ describe("a restore", () => {
       ["nothing", new Uint8Array(), /is not an Inkling backup/],
       ["text", Buffer.from("keys\n"), /is not an Inkling backup/],
       ["compressed", gzipSync(good), /is not an Inkling backup\nhint: .*decompress/],
-      ["a tar file of another program", tarOf([database]), /is not an Inkling backup/],
+      ["a tar file of another program", tarFile([database]), /is not an Inkling backup/],
       [
         "a manifest of another program",
-        tarOf([{ name: "manifest.json", bytes: Buffer.from('{"format":"other"}') }]),
+        tarFile([{ name: "manifest.json", content: Buffer.from('{"format":"other"}') }]),
         /is not an Inkling backup/,
       ],
       ["a symbolic link", readFileSync(symbolic), /"evil" is not an ordinary file/],
-      ["a file too many", tarOf([member("manifest.json"), database, database]), /not those of its manifest/],
+      [
+        "a file too many",
+        tarFile([member("manifest.json"), database, database]),
+        /not those of its manifest/,
+      ],
       ["a file twice", listing([database, database]), /two entries of the same name/],
       ["no rows", listing([database], { rows: undefined }), /its manifest is invalid/],
       [
         "no database in the database",
-        listing([{ name: "inkling.db", bytes: Buffer.from("x".repeat(10_000)) }]),
+        listing([{ name: "inkling.db", content: Buffer.from("x".repeat(10_000)) }]),
         /inkling.db is invalid/,
       ],
       [
@@ -573,7 +573,7 @@ describe("a restore", () => {
       ],
       [
         "a newer database",
-        listing([{ name: "inkling.db", bytes: readFileSync(newer) }], { program: "9.8" }),
+        listing([{ name: "inkling.db", content: readFileSync(newer) }], { program: "9.8" }),
         /newer version of Inkling \(9.8\).*\nhint: .*install that version/,
       ],
     ];
@@ -606,9 +606,9 @@ describe("a restore", () => {
   test("names files that are broken or unknown, and does not put them in place", async () => {
     const changed = join(source.dataDir, "changed.backup");
     const { folder } = unpacked(archive);
-    const database: Member = { name: "inkling.db", bytes: readFileSync(join(folder, "inkling.db")) };
+    const database: Member = { name: "inkling.db", content: readFileSync(join(folder, "inkling.db")) };
     const restoreWith = async (files: readonly (readonly [string, string])[], ...flags: string[]) => {
-      const members = files.map(([name, text]) => ({ name, bytes: Buffer.from(text) }));
+      const members = files.map(([name, text]) => ({ name, content: Buffer.from(text) }));
       writeFileSync(changed, archiveOf([database, ...members], {}, archive));
       const target = FRESH.sqlite();
       const dataDir = join(target.dataDir, "of/host");
@@ -624,7 +624,7 @@ describe("a restore", () => {
     for (const name of [
       "../../evil",
       "/etc/evil",
-      "a\\u001b[2Jb\\u202e\\n",
+      "a\\u001b[2Jb\ufffd\\n",
       "current",
       "feeds.json",
       "channel.json",

@@ -14,8 +14,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { CHECKS } from "../../../packages/cli/src/commands/doctor.ts";
 import { loadSettings } from "../../../packages/cli/src/config/settings.ts";
+import { CHECKS } from "../../../packages/cli/src/runtime/doctor-checks.ts";
 import { makeFirstKeys } from "../../../packages/cli/src/runtime/keys.ts";
 import {
   type RunningServer,
@@ -173,7 +173,7 @@ test("no other user may read what a server writes, and doctor reports a folder t
 
   const { settings } = loadSettings({ flags: { dataDir }, env: {}, cwd: dataDir });
   const check = CHECKS.find(([name]) => name === "data folder")![1];
-  const finding = () => check({ settings, now: new Date(), version: "0.0.0" });
+  const finding = () => check({ settings, now: new Date() });
   expect((await finding()).found).not.toContain("other users");
   chmodSync(dataDir, 0o755);
   const found = await finding();

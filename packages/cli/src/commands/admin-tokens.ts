@@ -2,7 +2,7 @@
 
 import { ADMIN_TOKENS } from "@inkling/operations";
 import type { Command } from "commander";
-import { cliAuthor } from "../config/user.ts";
+import { cliAuthor } from "../config/environment.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { addResource } from "../runtime/operation-command.ts";
 import { warnOfNewDatabase, withStore } from "../runtime/store.ts";

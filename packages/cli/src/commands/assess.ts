@@ -13,20 +13,18 @@ import {
   UNSTORED_ID,
 } from "@inkling/engine/assess";
 import type { Command } from "commander";
-import { openAnswerData, refusalOf } from "../runtime/answer.ts";
+import { openAnswerData, parseBody, refusalOf } from "../runtime/answer.ts";
 import { addAction, type Context, type Flags } from "../runtime/command.ts";
-import { newestRuleset, parsedRuleset, rulesetText } from "../runtime/rulesets.ts";
+import { readText } from "../runtime/input.ts";
+import { newestRuleset, parsedRuleset } from "../runtime/rulesets.ts";
 import { usage } from "../terminal/errors.ts";
 import { lookupText } from "../terminal/lookup-text.ts";
+import { renderBar } from "../terminal/progress.ts";
 import { attributions, missingLine } from "../terminal/release-tables.ts";
 import { printable, printSources, type Style, table, warn } from "../terminal/terminal.ts";
 import { ATTRIBUTION } from "./values.ts";
 
-const SETTINGS = ["dataDir"] as const;
 const BAR_WIDTH = 30;
-
-const decoder = new TextDecoder();
-const parse = (body: Uint8Array) => JSON.parse(decoder.decode(body));
 
 export function addAssess(program: Command, context: Context): void {
   const command = program
@@ -50,7 +48,7 @@ Examples:
   inkling assess --ip 81.2.69.142 --event checkout --expected-country FR
   inkling assess --email info@example.org --rules rules.toml --fact plan=free`,
     );
-  addAction(command, context, SETTINGS, async ({ settings, flags }) => {
+  addAction(command, context, ["dataDir"], async ({ settings, flags }) => {
     const { terminal } = context;
     const { release, overrides, missing, warnings } = await openAnswerData(settings, lookupsOf(flags));
     const { ruleset, warnings: more } = await rulesetFor(flags, () => newestRuleset(settings));
@@ -61,7 +59,7 @@ Examples:
       answerer,
       source: { release, overrides, now, allowMissing: true },
       now,
-      parse,
+      parse: parseBody,
       id: UNSTORED_ID,
       include: { facts: true, evidence: true },
     });
@@ -107,7 +105,7 @@ async function rulesetFor(
   { rules }: Flags,
   newest: () => ReturnType<typeof newestRuleset>,
 ): Promise<{ readonly ruleset: Ruleset; readonly warnings: readonly string[] }> {
-  if (rules !== undefined) return { ruleset: parsedRuleset(await rulesetText(rules), rules), warnings: [] };
+  if (rules !== undefined) return { ruleset: parsedRuleset(await readText(rules), rules), warnings: [] };
   const { value, warnings } = await newest();
   return { ruleset: parsedRuleset(value.text, `ruleset ${value.number}`, value.number), warnings };
 }
@@ -185,8 +183,6 @@ function decisionText(
     complete === undefined
       ? `${decider} decided${than}`
       : `on_missing decided, because data is missing; ${decider} would ${complete.action}${than}`;
-  const filled = Math.round(score * BAR_WIDTH);
-  const bar = `${"█".repeat(filled)}${"░".repeat(BAR_WIDTH - filled)}`;
   const reasonRows = reasons.map(({ code, weight }) => {
     const change = changes.find(({ without }) => "reason" in without && without.reason === code);
     const effect = change === undefined || change.action === action ? "" : `without it: ${change.action}`;
@@ -194,7 +190,7 @@ function decisionText(
   });
   const lines = [
     `${style.bold(style[COLORS[action]](action))}${review ? ", and a person should review it" : ""}: ${by}`,
-    `score ${score.toFixed(2)} ${bar}`,
+    `score ${score.toFixed(2)} ${renderBar(score, BAR_WIDTH)}`,
     ...(reasonRows.length > 0
       ? [table(reasonRows, [1])]
       : [

@@ -1,18 +1,29 @@
-// backup.ts: `inkling backup` and `inkling restore` save and restore the database and the configuration files.
+// backup.ts: `inkling backup` and `inkling restore` save and restore the database and the configuration files, and
+// `inkling database copy` moves an installation from SQLite to PostgreSQL.
 
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { buildHint, currentName, DATA_FOLDER, prepareOutput } from "@inkling/data";
 import type { RowCounts } from "@inkling/store";
+import { isSharedDatabase } from "@inkling/store/store";
 import type { Command } from "commander";
-import { cliAuthor } from "../config/user.ts";
-import { createBackup, type Restored, restoreBackup, SETTINGS_FILE } from "../runtime/backup.ts";
+import { cliAuthor } from "../config/environment.ts";
+import { maskUrl } from "../config/settings.ts";
+import {
+  copyDatabase,
+  createBackup,
+  type Restored,
+  restoreBackup,
+  SETTINGS_FILE,
+} from "../runtime/backup.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { CliError } from "../terminal/errors.ts";
-import { formatBytes, formatCount, warn } from "../terminal/terminal.ts";
+import { LiveLine } from "../terminal/progress.ts";
+import { counted, formatBytes, formatCount, printable, warn } from "../terminal/terminal.ts";
 
-const SETTINGS = ["dataDir"] as const;
 const DATABASE = DATA_FOLDER.database;
+/** Minimum number of rows of a table whose progress is shown. */
+const LONG_TABLE = 10_000;
 
 export function addBackup(program: Command, context: Context): void {
   const command = program
@@ -35,22 +46,21 @@ Examples:
   inkling backup /srv/backup/inkling-$(date +%F).backup
   tar -tf inkling.backup`,
     );
-  addAction(command, context, SETTINGS, async ({ settings, file: settingsFile, flags }, file: string) => {
+  addAction(command, context, ["dataDir"], async (loaded, file: string) => {
     const path = resolve(context.cwd, file);
     if (existsSync(path)) throw new CliError(`${path} already exists`, "name another file");
-    const { manifest, bytes, missingDatabase } = await createBackup({
-      loaded: { settings, file: settingsFile },
-      path: prepareOutput(path) ?? path,
-      decisions: flags.decisions === true,
-      program: context.version,
-      owner: "process",
-    });
-    if (missingDatabase !== undefined)
+    const input = { loaded, path: prepareOutput(path) ?? path, program: context.version };
+    const { created_at, program, decisions, rows, files } = await createBackup(
+      input,
+      loaded.flags.decisions === true,
+    );
+    const { databaseUrl } = loaded.settings;
+    if (isSharedDatabase(databaseUrl))
       warn(
         context.terminal,
-        `the file does not contain the database ${missingDatabase}: save it with pg_dump`,
+        `the file does not contain the database ${maskUrl(databaseUrl)}: save it with pg_dump`,
       );
-    const { created_at, program, decisions, rows, files } = manifest;
+    const { size: bytes } = statSync(input.path);
     const names = files.map(({ name }) => name);
     return {
       json: { file: path, bytes, created_at, program, decisions, rows, files },
@@ -80,89 +90,70 @@ Examples:
   inkling restore inkling.backup
   inkling restore inkling.backup --rotate-tokens`,
     );
-  addAction(command, context, SETTINGS, async ({ settings, file: settingsFile, flags }, file: string) => {
+  addAction(command, context, ["dataDir"], async (loaded, file: string) => {
+    const { settings, flags } = loaded;
     const path = resolve(context.cwd, file);
     const restored = await restoreBackup({
-      loaded: { settings, file: settingsFile },
+      loaded,
       path,
       program: context.version,
       force: flags.force === true,
       rotateTokens: flags.rotateTokens === true,
       by: cliAuthor(),
     });
-    for (const { name, why } of restored.ignored)
+    const { manifest, files, ignored, left, before, tokens } = restored;
+    for (const { name, why } of ignored)
       warn(
         context.terminal,
-        `${visible(name)} was not restored from the backup: ${why}. This host keeps its current file`,
+        `${printable(JSON.stringify(name.slice(0, 80)))} was not restored from the backup: ${why}. This host keeps its current file`,
       );
-    const { manifest, files, ignored, left, before, tokens } = restored;
+    const { created_at, program, decisions, rows } = manifest;
     return {
       json: {
-        file: path,
-        created_at: manifest.created_at,
-        program: manifest.program,
-        decisions: manifest.decisions,
-        rows: manifest.rows,
-        files,
-        ignored,
-        left,
+        ...{ file: path, created_at, program, decisions, rows, files, ignored, left },
         before: before ?? null,
         admin_token: tokens?.token ?? null,
         revoked_admin_tokens: tokens?.revoked.map(({ name, role }) => ({ name, role })) ?? [],
       },
       text: [
-        `Restored ${path}, created at ${manifest.created_at}: ${listing(manifest.rows, files)}.`,
+        `Restored ${path}, created at ${created_at}: ${listing(rows, files)}.`,
         ...notes(restored),
-        currentName(settings.dataDir) === undefined
-          ? `A backup contains no releases: ${buildHint(settings.dataDir)}.`
-          : "",
-      ]
-        .filter((line) => line !== "")
-        .join("\n"),
+        ...(currentName(settings.dataDir) === undefined
+          ? [`A backup contains no releases: ${buildHint(settings.dataDir)}.`]
+          : []),
+      ].join("\n"),
     };
   });
 }
 
 function notes({ manifest, files, left, before, tokens }: Restored): string[] {
-  const hasDatabase = files.includes(DATABASE);
-  const hasSettings = manifest.files.some(({ name }) => name === SETTINGS_FILE);
-  return [
-    before === undefined ? "" : `The old data is kept in ${before}.`,
-    left.length === 0
-      ? ""
-      : `This host's ${left.join(", ")} was not replaced: a channel's version can only rise.`,
-    hasSettings ? `The settings file was not restored: \`tar -xOf FILE ${SETTINGS_FILE}\` prints it.` : "",
-    ...(hasDatabase
-      ? [
-          "Keys that were revoked after the backup are valid again, except on hosts whose file `revoked` lists them. Check `inkling keys list` and revoke them with `keys revoke ID`.",
-          ...tokenNotes(manifest.rows, tokens),
-        ]
-      : ["The backup has no database: restore the database with pg_restore."]),
-  ];
-}
-
-function tokenNotes(rows: RowCounts, tokens: Restored["tokens"]): string[] {
-  if (tokens === undefined) {
-    if (rows.inkling_admin_tokens === 0 && rows.inkling_named_admin_tokens === 0) return [];
-    return [
+  const notes: string[] = [];
+  if (before !== undefined) notes.push(`The old data is kept in ${before}.`);
+  if (left.length > 0)
+    notes.push(`This host's ${left.join(", ")} was not replaced: a channel's version can only rise.`);
+  if (manifest.files.some(({ name }) => name === SETTINGS_FILE))
+    notes.push(`The settings file was not restored: \`tar -xOf FILE ${SETTINGS_FILE}\` prints it.`);
+  if (!files.includes(DATABASE))
+    return [...notes, "The backup has no database: restore the database with pg_restore."];
+  notes.push(
+    "Keys that were revoked after the backup are valid again, except on hosts whose file `revoked` lists them. Check `inkling keys list` and revoke them with `keys revoke ID`.",
+  );
+  const { inkling_admin_tokens: root, inkling_named_admin_tokens: named } = manifest.rows;
+  if (tokens !== undefined) {
+    notes.push(
+      `All admin tokens of the backup are revoked. The new root token is shown only once: ${tokens.token}`,
+    );
+    const lines = tokens.revoked.map(
+      ({ name, role }) => `  inkling admin-tokens create ${name} --role ${role}`,
+    );
+    if (lines.length > 0) notes.push("To create the named tokens again:", ...lines);
+  } else if (root !== 0 || named !== 0) {
+    notes.push(
       "Admin tokens that were replaced or revoked after the backup are valid again. Replace all of them: `inkling admin-tokens rotate`, then `inkling admin-tokens list` and `inkling admin-tokens revoke NAME` for each.",
-    ];
+    );
   }
-  const create = tokens.revoked.map(
-    ({ name, role }) => `\n  inkling admin-tokens create ${name} --role ${role}`,
-  );
-  return [
-    `All admin tokens of the backup are revoked. The new root token is shown only once: ${tokens.token}`,
-    create.length === 0 ? "" : `To create the named tokens again:${create.join("")}`,
-  ];
+  return notes;
 }
-
-/** Quotes a file name from a backup: shortens it, and replaces control characters with their codes. */
-const visible = (name: string) =>
-  JSON.stringify(name.slice(0, 80)).replace(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (char) => `\\u${char.codePointAt(0)!.toString(16).padStart(4, "0")}`,
-  );
 
 const LISTED = {
   inkling_keys: ["key", "keys"],
@@ -173,11 +164,44 @@ const LISTED = {
 } as const;
 
 /** Lists what a backup or a copy contains, such as "3 keys, 1 override, feeds.json". */
-export const listing = (rows: RowCounts, files: readonly string[]): string =>
+const listing = (rows: RowCounts, files: readonly string[]): string =>
   [
     ...Object.entries(LISTED).flatMap(([table, [one, many]]) => {
       const count = rows[table];
-      return count === undefined ? [] : `${formatCount(count)} ${count === 1 ? one : many}`;
+      return count === undefined ? [] : counted(count, one, many);
     }),
     ...files.filter((name) => name !== DATABASE),
   ].join(", ");
+
+export function addDatabase(program: Command, context: Context): void {
+  const command = program
+    .command("database")
+    .description("copy the database to another one")
+    .command("copy")
+    .description("copy all tables of the SQLite database to an empty PostgreSQL database")
+    .option("--from <file>", "SQLite database (default: inkling.db in the data folder)")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+Stop the server first, because later changes are not copied. Set INKLING_DATABASE_URL to the PostgreSQL database, copy, and
+start the server. The copy is one transaction, and includes stored decisions, usage and the hashes of all tokens, so keys and
+admin tokens remain valid. The SQLite database does not change.
+
+Examples:
+  inkling database copy`,
+    );
+  addAction(command, context, ["dataDir"], async ({ settings, flags }) => {
+    const line = new LiveLine(context.terminal);
+    const showRows = (table: string, done: number, total: number) => {
+      if (total >= LONG_TABLE) line.show(`${table}: ${formatCount(done)} of ${formatCount(total)} rows`);
+    };
+    const file = resolve(flags.from ?? join(settings.dataDir, DATA_FOLDER.database));
+    const copying = copyDatabase(settings, file, cliAuthor(), showRows);
+    const { from, to, rows } = await copying.finally(() => line.clear());
+    return {
+      json: { from, to, rows },
+      text: `Copied ${listing(rows, [])} from ${from} to ${to}. Start the server.`,
+    };
+  });
+}

@@ -16,6 +16,7 @@ import {
   keyId,
   makeKeyPair,
   openReader,
+  type Publisher,
   PublishStopped,
   publicKeyOf,
   readChannel,
@@ -30,10 +31,10 @@ import { isSharedDatabase } from "@inkling/store/store";
 import type { Command } from "commander";
 import { maskUrl } from "../config/settings.ts";
 import { channelOf, openPublisher, trustedKeys, withChannel } from "../runtime/channel.ts";
-import { addAction, type Context } from "../runtime/command.ts";
+import { addAction, type Context, type Result } from "../runtime/command.ts";
 import { forgetChannelReport } from "../runtime/data-folder.ts";
 import { audited, withExistingStore } from "../runtime/store.ts";
-import { CliError, EXIT, explainFileError, Stopped } from "../terminal/errors.ts";
+import { CliError, EXIT, explainFileError, Stopped, usage } from "../terminal/errors.ts";
 import { formatAge, formatBytes, warn } from "../terminal/terminal.ts";
 
 const PUBLISH_SETTINGS = settingsReadBy("publisher");
@@ -118,27 +119,17 @@ Examples:
   addAction(command, context, PUBLISH_SETTINGS, async ({ settings, flags }, release?: string) => {
     const { dataDir } = settings;
     const isForced = flags.force === true;
-    const others = {
-      "a release": release !== undefined,
-      "--to": flags.to !== undefined,
-      "--force": isForced,
-    };
     if (flags.again === true) {
+      const others = { "a release": release, "--to": flags.to, "--force": flags.force };
       requireAlone("--again", others, "it uploads the channel's current release");
-      return done(
-        await changed("nothing was sent", () =>
-          publisher(settings, context, "channel-published").sendAgain(dataDir),
-        ),
-      );
+      return publish(settings, context, "nothing was sent", (publisher) => publisher.sendAgain(dataDir));
     }
     if (flags.to !== undefined) {
-      requireAlone("--to", { "a release": others["a release"] }, "it publishes what another channel has");
+      requireAlone("--to", { "a release": release }, "it publishes what another channel has");
       const { channel: source } = channelOf(settings);
       const target = otherChannel(settings, String(flags.to));
-      return done(
-        await changed("nothing was published", () =>
-          publisher(target, context, "channel-published").publishFrom(source, isForced),
-        ),
+      return publish(target, context, "nothing was published", (publisher) =>
+        publisher.publishFrom(source, isForced),
       );
     }
     const name = release ?? requireCurrentName(dataDir);
@@ -150,20 +141,20 @@ Examples:
           : `the stored releases are ${names.join(", ")}`;
       throw new CliError(`there is no release ${name} in ${dataDir}`, hint);
     }
-    const publishing = publisher(settings, context, "channel-published");
-    forgetChannelReport(dataDir);
-    return done(await changed("nothing was published", () => publishing.publish(dataDir, name, isForced)));
+    return publish(settings, context, "nothing was published", (publisher) => {
+      forgetChannelReport(dataDir);
+      return publisher.publish(dataDir, name, isForced);
+    });
   });
 }
 
 /** @throws CliError if one of the other arguments is given */
-function requireAlone(option: string, others: Readonly<Record<string, boolean>>, why: string): void {
-  const given = Object.keys(others).filter((name) => others[name]);
+function requireAlone(option: string, others: Readonly<Record<string, unknown>>, why: string): void {
+  const given = Object.keys(others).filter((name) => others[name] !== undefined);
   if (given.length === 0) return;
-  throw new CliError(
+  throw usage(
     `${option} cannot be combined with ${given.join(" and ")}: ${why}`,
     "leave out one of them; run `inkling channel status` to see the channel's release",
-    EXIT.usage,
   );
 }
 
@@ -172,33 +163,51 @@ function otherChannel(settings: Settings, name: string): Settings {
   const { base, channel } = channelOf(settings);
   const target = `${base}#${name}`;
   if (parseChannel(target) === undefined) {
-    throw new CliError(
+    throw usage(
       `--to must be a channel name: it is "${name}"`,
       "a name has at most 63 lower-case letters, digits, dots, hyphens and underscores, for example stable",
-      EXIT.usage,
     );
   }
   if (name === channel) {
-    throw new CliError(
+    throw usage(
       `--to must not be ${channel}, the channel in the settings`,
       `for example \`--channel ${maskUrl(base)}#canary --to ${name}\``,
-      EXIT.usage,
     );
   }
   return { ...settings, channel: target };
 }
 
 /**
- * Changes a channel.
+ * Changes a channel, and records the change in the audit trail.
  * @param remains text about what remains in place if the change is stopped
+ * @returns the channel's new statement
  */
-async function changed<T>(remains: string, act: () => Promise<T>): Promise<T> {
+async function publish(
+  settings: Settings,
+  context: Context,
+  remains: string,
+  act: (publisher: Publisher) => Promise<Statement>,
+  action: "channel-published" | "channel-rolled-back" = "channel-published",
+): Promise<Result> {
+  const { terminal } = context;
+  const publisher = openPublisher(settings, context, {
+    audited: (before, after, change) => {
+      const entry = { action, subject: after.channel, before: before && named(before) };
+      return audited(settings, { ...entry, after: named(after) }, change);
+    },
+    onUpload: (path, bytes) => terminal.err(`  sending ${path} (${formatBytes(bytes)})\n`),
+    onWarning: (message) => warn(terminal, message),
+  });
   try {
-    return await withChannel(act);
+    const statement = await withChannel(() => act(publisher));
+    return { json: statement, text: statementText(statement) };
   } catch (error) {
     throw error instanceof PublishStopped ? new Stopped(remains) : error;
   }
 }
+
+/** Describes a statement for the audit trail. */
+const named = ({ version, release }: Statement) => ({ version, release: release.name });
 
 function addRollback(channel: Command, context: Context): void {
   const command = channel
@@ -210,11 +219,13 @@ function addRollback(channel: Command, context: Context): void {
       "after",
       "\nServers follow within seconds. The channel gets a higher version that has the older release.\n\nExamples:\n  inkling channel rollback\n  inkling channel rollback 20260601T043000000Z-0123456789ab",
     );
-  addAction(command, context, PUBLISH_SETTINGS, async ({ settings }, release?: string) =>
-    done(
-      await changed("nothing was rolled back", () =>
-        publisher(settings, context, "channel-rolled-back").rollback(release),
-      ),
+  addAction(command, context, PUBLISH_SETTINGS, ({ settings }, release?: string) =>
+    publish(
+      settings,
+      context,
+      "nothing was rolled back",
+      (publisher) => publisher.rollback(release),
+      "channel-rolled-back",
     ),
   );
 }
@@ -258,21 +269,17 @@ Examples:
     });
     const isExpired = Date.parse(statement.expires_at) <= Date.now();
     const fault = here.report?.fault;
+    const lines = [
+      statementText(statement),
+      servers !== null && serversText(servers),
+      isExpired &&
+        `  expired at ${statement.expires_at}: servers refuse the channel until it is published again`,
+      here.taken && `This host follows version ${here.taken.version}: ${here.taken.release}`,
+      fault && `  and has not followed the channel since ${fault.since}: ${fault.reason} (${fault.kind})`,
+    ];
     return {
       json: { ...statement, expired: isExpired, servers: servers ?? null, here },
-      text: [
-        statementText(statement),
-        servers === null ? "" : serversText(servers),
-        isExpired
-          ? `  expired at ${statement.expires_at}: servers refuse the channel until it is published again`
-          : "",
-        here.taken === null ? "" : `This host follows version ${here.taken.version}: ${here.taken.release}`,
-        fault
-          ? `  and has not followed the channel since ${fault.since}: ${fault.reason} (${fault.kind})`
-          : "",
-      ]
-        .filter((line) => line !== "")
-        .join("\n"),
+      text: lines.filter(Boolean).join("\n"),
       exitCode: isExpired || fault ? EXIT.error : EXIT.ok,
     };
   });
@@ -289,34 +296,29 @@ function publicKeyIn(path: string): string {
   }
 }
 
-interface ChannelServer {
-  readonly name: string;
-  readonly state: Awaited<ReturnType<typeof listHosts>>[number]["state"];
-  readonly release: string | null;
-  readonly pinned: boolean;
-  /** Does the server use the channel's release? */
-  readonly current: boolean;
-  /** Why the server cannot follow the channel. */
-  readonly fault: string | null;
-}
-
 /**
  * Returns the servers of this database that follow the channel; undefined if the database is SQLite, which no other
  * host can use.
  */
-async function serversOf(settings: Settings, statement: Statement): Promise<ChannelServer[] | undefined> {
+async function serversOf(settings: Settings, statement: Statement) {
   if (!isSharedDatabase(settings.databaseUrl)) return undefined;
   const hosts = await withExistingStore(settings, (store) => listHosts(store.tables));
   return hosts.flatMap(({ name, state, release, channel }) => {
     if (channel?.name !== statement.channel) return [];
     return {
-      ...{ name, state, release: release?.name ?? null, pinned: release?.pinned ?? false },
-      ...{ current: release?.name === statement.release.name, fault: channel.fault },
+      name,
+      state,
+      release: release?.name ?? null,
+      pinned: release?.pinned ?? false,
+      /** Does the server use the channel's release? */
+      current: release?.name === statement.release.name,
+      /** Why the server cannot follow the channel. */
+      fault: channel.fault,
     };
   });
 }
 
-function serversText(servers: readonly ChannelServer[] | undefined): string {
+function serversText(servers: Awaited<ReturnType<typeof serversOf>>): string {
   if (servers === undefined)
     return "  servers: not shown, because only servers that share a PostgreSQL database report to it";
   const current = servers.filter((server) => server.current && server.state === "ready");
@@ -329,27 +331,6 @@ function serversText(servers: readonly ChannelServer[] | undefined): string {
     }),
   ].join("\n");
 }
-
-function publisher(
-  settings: Settings,
-  context: Context,
-  action: "channel-published" | "channel-rolled-back",
-) {
-  const { terminal } = context;
-  return openPublisher(settings, context, {
-    audited: (before, after, change) => {
-      const entry = { action, subject: after.channel, before: before && named(before) };
-      return audited(settings, { ...entry, after: named(after) }, change);
-    },
-    onUpload: (path, bytes) => terminal.err(`  sending ${path} (${formatBytes(bytes)})\n`),
-    onWarning: (message) => warn(terminal, message),
-  });
-}
-
-/** Describes a statement for the audit trail. */
-const named = ({ version, release }: Statement) => ({ version, release: release.name });
-
-const done = (statement: Statement) => ({ json: statement, text: statementText(statement) });
 
 function statementText(statement: Statement): string {
   const { channel, version, release, kept, published_at, expires_at, ruleset } = statement;

@@ -25,7 +25,6 @@ import {
   type FeedReport,
   LOOKUPS,
   oldestAge,
-  type Release,
   SEGMENT_OF,
 } from "@inkling/engine";
 import { DATA, type Updates } from "@inkling/operations";
@@ -40,12 +39,11 @@ import {
   followsChannel,
   heldFeeds,
   heldText,
-  type LastBuild,
   requireBuilder,
   unreachedText,
 } from "../runtime/build.ts";
 import { addAction, type Context } from "../runtime/command.ts";
-import { parseDuration } from "../runtime/durations.ts";
+import { durationMs } from "../runtime/durations.ts";
 import { feedOf, localFiles } from "../runtime/feeds.ts";
 import { addResource, type OperationCall, runOperation } from "../runtime/operation-command.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
@@ -60,7 +58,6 @@ import {
 import { formatAge, formatAgo, formatBytes, type Style, type Terminal, warn } from "../terminal/terminal.ts";
 import { diffText, requireEarlier } from "./data-diff.ts";
 
-const READ_SETTINGS = ["dataDir"] as const;
 const UNPIN = "`inkling data unpin`";
 
 export const addData = (program: Command, context: Context) =>
@@ -210,45 +207,27 @@ Examples:
   inkling data status --json
   inkling data status --max-age 75d > /dev/null && inkling enrich visits.csv --out visits-with-places.csv`,
     );
-  addAction(command, context, READ_SETTINGS, ({ settings, flags }) => {
-    const { dataDir } = settings;
-    const maxAgeMs = maxAgeOf(flags.maxAge);
-    const { failed: failure = null } = readFeedsReport(dataDir) ?? {};
-    const failed = followsChannel(settings) ? null : failure;
-    if (failed !== null && currentName(dataDir) === undefined) {
-      const text = `there is no release in ${dataDir}: the latest build failed at ${failed.at}: ${failed.why}`;
-      throw new CliError(text, failedHint(failed));
-    }
-    const current = requireCurrent(dataDir);
-    const last = findLastBuild(dataDir);
-    const { problem = null } = findUsable(dataDir);
-    const status = {
-      name: current.name,
-      problem,
-      pinned: pinnedName(dataDir) ?? null,
-      failed,
-      release: { ...current.manifest, feeds: [...feedsOf(dataDir, current)] },
-      releases: releaseNames(dataDir),
-      conflicts: last?.release === current.name ? last.conflicts : [],
-    };
+  addAction(command, context, ["dataDir"], ({ settings, flags }) => {
+    const { terminal } = context;
+    const maxAgeMs =
+      flags.maxAge === undefined ? Number.POSITIVE_INFINITY : durationMs(flags.maxAge, "--max-age", "75d");
+    const status = statusOf(settings);
+    const { release } = status;
     const now = new Date();
-    const ages = dataAges(status.release.feeds, now.getTime());
+    const ages = dataAges(release.feeds, now.getTime());
     const tooOld = LOOKUPS.flatMap((lookup) => {
       const oldest = oldestAge(ages.filter(({ answer }) => answersIn(SEGMENT_OF[lookup]).includes(answer)));
       return oldest !== undefined && oldest.seconds * 1000 > maxAgeMs ? [{ lookup, ...oldest }] : [];
     });
+    const hint = `(--max-age ${flags.maxAge}): ${newReleaseHint(settings.dataDir)}`;
     for (const { lookup, feed, seconds } of tooOld)
       warn(
-        context.terminal,
-        `the oldest data of ${lookup}, from ${feed}, is ${formatAge(seconds * 1000)} old (--max-age ${flags.maxAge}): ${newReleaseHint(dataDir)}`,
+        terminal,
+        `the oldest data of ${lookup}, from ${feed}, is ${formatAge(seconds * 1000)} old ${hint}`,
       );
     // If all copies of an answer's feeds expire, the answer has no data and therefore no age.
-    const missing = flags.maxAge === undefined ? [] : status.release.missing;
-    for (const answer of missing)
-      warn(
-        context.terminal,
-        `there is no data for ${answer} (--max-age ${flags.maxAge}): ${newReleaseHint(dataDir)}`,
-      );
+    const missing = flags.maxAge === undefined ? [] : release.missing;
+    for (const answer of missing) warn(terminal, `there is no data for ${answer} ${hint}`);
     return {
       ...(tooOld.length + missing.length > 0 && { exitCode: EXIT.withoutSome }),
       json: {
@@ -256,41 +235,39 @@ Examples:
         ages: Object.fromEntries(ages.map(({ answer, seconds }) => [answer, seconds])),
         oldest_seconds: oldestAge(ages)?.seconds ?? null,
       },
-      text: () => statusText(status, { dataDir, localFiles: localFiles(settings) }, now, context.terminal),
+      text: () => statusText(status, settings, now, terminal),
     };
   });
 }
 
-/** Converts `--max-age` to milliseconds. Without the flag, no data is too old. */
-function maxAgeOf(text: string | undefined): number {
-  const limit = text === undefined ? Number.POSITIVE_INFINITY : parseDuration(text);
-  if (limit !== undefined) return limit;
-  throw new CliError(
-    `--max-age must be a number and s, m, h or d: it is ${JSON.stringify(text?.slice(0, 60))}`,
-    "for example --max-age 75d",
-    EXIT.usage,
-  );
-}
-
-interface Status {
-  readonly name: string;
+/** @throws ReleaseError, CliError if there is no release */
+function statusOf(settings: Settings) {
+  const { dataDir } = settings;
+  const { failed: failure = null } = readFeedsReport(dataDir) ?? {};
+  const failed = followsChannel(settings) ? null : failure;
+  if (failed !== null && currentName(dataDir) === undefined) {
+    const text = `there is no release in ${dataDir}: the latest build failed at ${failed.at}: ${failed.why}`;
+    throw new CliError(text, failedHint(failed));
+  }
+  const current = requireCurrent(dataDir);
+  const last = findLastBuild(dataDir);
   /** Why the release cannot be served, according to a quick check of its files. */
-  readonly problem: string | null;
-  readonly pinned: string | null;
-  /** The latest build, if it failed. */
-  readonly failed: FailedBuild | null;
-  readonly release: Release;
-  /** Newest first. */
-  readonly releases: readonly string[];
-  readonly conflicts: LastBuild["conflicts"];
+  const { problem = null } = findUsable(dataDir);
+  return {
+    name: current.name,
+    problem,
+    pinned: pinnedName(dataDir) ?? null,
+    /** The latest build, if it failed. */
+    failed,
+    release: { ...current.manifest, feeds: [...feedsOf(dataDir, current)] },
+    /** Newest first. */
+    releases: releaseNames(dataDir),
+    conflicts: last?.release === current.name ? last.conflicts : [],
+  };
 }
 
-function statusText(
-  { name, problem, pinned, failed, release, releases, conflicts }: Status,
-  { dataDir, localFiles }: { readonly dataDir: string; readonly localFiles: readonly string[] },
-  now: Date,
-  terminal: Terminal,
-) {
+function statusText(status: ReturnType<typeof statusOf>, settings: Settings, now: Date, terminal: Terminal) {
+  const { name, problem, pinned, failed, release, releases, conflicts } = status;
   const built = formatAgo(now.getTime() - Date.parse(release.created_at));
   const age = dataAge(release, now);
   const kept = releases.map((each) => {
@@ -300,10 +277,10 @@ function statusText(
   const held = heldFeeds(release.feeds);
   const parts = [
     `Release ${name}, built ${release.created_at} (${built}${oldestData(release, now)})`,
-    problem === null ? "" : `${terminal.style.red("damaged")}  ${problem}: ${rebuildHint(dataDir)}.`,
+    problem === null ? "" : `${terminal.style.red("damaged")}  ${problem}: ${rebuildHint(settings.dataDir)}.`,
     age === "" ? "" : `Age of its data: ${age}`,
     segmentTable(release),
-    feedTable(release.feeds, localFiles, now, terminal.width),
+    feedTable(release.feeds, localFiles(settings), now, terminal.width),
     dataGaps(release, terminal.style).join("\n"),
     conflictsText(conflicts, terminal.width),
     pinned === null ? "" : `${pinned} is pinned: newer releases are not used until you run ${UNPIN}.`,
@@ -320,7 +297,7 @@ function addVerify(data: Command, context: Context): void {
     .description("verify every byte of the release in use: checksums, order, pointers")
     .option("--json", "print JSON")
     .addHelpText("after", "\nThe exit code is 1 if anything is wrong.\n\nExamples:\n  inkling data verify");
-  addAction(command, context, READ_SETTINGS, ({ settings, flags }) => {
+  addAction(command, context, ["dataDir"], ({ settings, flags }) => {
     const { name, manifest } = requireCurrent(settings.dataDir);
     const segments = verifySegments(settings.dataDir, manifest);
     const broken = segments.filter(isBroken);

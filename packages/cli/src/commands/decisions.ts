@@ -8,10 +8,10 @@ import type { Command } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";
 import { pastTime } from "../runtime/durations.ts";
 import { numberedLinesOf } from "../runtime/input.ts";
-import { AUTHOR, addResource, authorOf, contextOf, plainText } from "../runtime/operation-command.ts";
+import { AUTHOR, addResource, plainText, withContext } from "../runtime/operation-command.ts";
 import { withExistingStore } from "../runtime/store.ts";
 import { EXIT } from "../terminal/errors.ts";
-import { formatCount, printable, table } from "../terminal/terminal.ts";
+import { counted, formatCount, printable, table } from "../terminal/terminal.ts";
 
 const formatPercent = (share: number) => `${(100 * share).toFixed(1)}%`;
 const NONE_STORED =
@@ -23,7 +23,7 @@ export function addDecisions(program: Command, context: Context): void {
     list_decisions: {
       empty: NONE_STORED,
       noMatch: "No decision matches.",
-      text: ({ decisions }) => printable(table([HEAD, ...decisions.map(rowOf)], [HEAD.indexOf("SCORE")])),
+      text: ({ decisions }) => listText(decisions),
     },
     get_decision: {
       text: ({ facts, ...fields }) => {
@@ -34,16 +34,14 @@ export function addDecisions(program: Command, context: Context): void {
     calibrate_decisions: { text: calibrationText },
     review_decisions: {
       text: ({ decisions, waiting }) =>
-        waiting === 0
-          ? "No decisions are waiting for review."
-          : printable(table([HEAD, ...decisions.map(rowOf)], [HEAD.indexOf("SCORE")])),
+        waiting === 0 ? "No decisions are waiting for review." : listText(decisions),
     },
     set_decision_outcome: {
       text: ({ id, outcome }) =>
         outcome === null ? `${id} has no outcome.` : `${id} is labelled ${outcome}.`,
     },
     delete_decisions: {
-      text: ({ deleted }) => `Deleted ${formatCount(deleted)} ${deleted === 1 ? "decision" : "decisions"}.`,
+      text: ({ deleted }) => `Deleted ${counted(deleted, "decision")}.`,
     },
   });
   addImport(decisions, context);
@@ -64,7 +62,7 @@ function calibrationText({ from, decisions, fraud, legitimate, reasons, rules }:
   ];
   return printable(
     [
-      `${formatCount(decisions)} ${decisions === 1 ? "decision" : "decisions"} since ${from}: ${formatCount(fraud)} fraud, ${formatCount(legitimate)} legitimate`,
+      `${counted(decisions, "decision")} since ${from}: ${formatCount(fraud)} fraud, ${formatCount(legitimate)} legitimate`,
       "",
       table(
         [
@@ -126,8 +124,7 @@ Examples:
     const problems: (Output<typeof import_outcomes>["problems"][number] & { line: number })[] = [];
     const counts = { labelled: 0, wrong: 0, unknown: 0, already_labelled: 0 };
     let hasNone = false;
-    await withExistingStore(settings, async (store) => {
-      const here = contextOf(context, settings, store, authorOf(flags));
+    await withContext(import_outcomes, { context, settings, flags }, async (here) => {
       const label = async (some: readonly { readonly line: string; readonly number: number }[]) => {
         const lines = some.map(({ line }) => line);
         const found = await import_outcomes.run(here, { lines, replace: flags.replace === true });
@@ -145,7 +142,7 @@ Examples:
         waiting = [];
       }
       await label(waiting);
-      hasNone = (await store.decisions.list({ limit: 1 })).items.length === 0;
+      hasNone = (await here.store.decisions.list({ limit: 1 })).items.length === 0;
     });
     const { labelled, wrong, unknown, already_labelled } = counts;
     const more = wrong + unknown + already_labelled - problems.length;
@@ -155,7 +152,7 @@ Examples:
         [
           ...problems.map(({ line, message }) => `line ${line}: ${message}`),
           ...(more > 0 ? [`and ${formatCount(more)} more lines that were not applied`] : []),
-          `Labelled ${formatCount(labelled)} ${labelled === 1 ? "decision" : "decisions"}. Lines: ${formatCount(wrong)} wrong, ${formatCount(unknown)} unknown, ${formatCount(already_labelled)} already labelled.`,
+          `Labelled ${counted(labelled, "decision")}. Lines: ${formatCount(wrong)} wrong, ${formatCount(unknown)} unknown, ${formatCount(already_labelled)} already labelled.`,
           ...(hasNone ? [NONE_STORED] : []),
         ].join("\n"),
       ),
@@ -165,6 +162,9 @@ Examples:
 }
 
 type Decision = Output<typeof DECISIONS.operations.list_decisions>["decisions"][number];
+
+const listText = (decisions: readonly Decision[]) =>
+  printable(table([HEAD, ...decisions.map(rowOf)], [HEAD.indexOf("SCORE")]));
 
 const rowOf = ({ at, id, event, ref, action, score, rule, reasons, shadow, outcome }: Decision) => [
   at,

@@ -3,25 +3,9 @@
 import { SETTING_NAMES } from "@inkling/contract";
 import type { Command } from "commander";
 import { type Context, printResult, settingsFor, withSettings } from "../runtime/command.ts";
-import { type Check, type CheckInput, DATA_CHECKS, type Finding, problem } from "../runtime/doctor-checks.ts";
-import { DATABASE_CHECKS } from "../runtime/doctor-database.ts";
+import { CHECKS, type CheckInput, type Finding, problem } from "../runtime/doctor-checks.ts";
 import { EXIT, SettingsError } from "../terminal/errors.ts";
 import type { Style } from "../terminal/terminal.ts";
-
-export const CHECKS = [...DATA_CHECKS, ...DATABASE_CHECKS].map(
-  ([name, check]) => [name, guarded(check)] as const,
-);
-
-function guarded(check: Check): Check {
-  return async (checkup) => {
-    try {
-      return await check(checkup);
-    } catch (error) {
-      const { message, hint } = error as Error & { hint?: string };
-      return problem(message, hint ?? "see the message");
-    }
-  };
-}
 
 interface Named extends Finding {
   readonly check: string;
@@ -60,7 +44,7 @@ async function examine(context: Context, flags: Record<string, unknown>): Promis
   try {
     const { settings, origins } = settingsFor(context, flags, SETTING_NAMES);
     const isFolderNamed = origins.dataDir !== "default";
-    checkup = { settings, isFolderNamed, now: new Date(), version: context.version };
+    checkup = { settings, isFolderNamed, now: new Date() };
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     return [
@@ -73,7 +57,14 @@ async function examine(context: Context, flags: Record<string, unknown>): Promis
     ];
   }
   const findings: Named[] = [{ check: "settings", state: "ok", found: "all are valid" }];
-  for (const [check, look] of CHECKS) findings.push({ check, ...(await look(checkup)) });
+  for (const [check, look] of CHECKS) {
+    try {
+      findings.push({ check, ...(await look(checkup)) });
+    } catch (error) {
+      const { message, hint = "see the message" } = error as Error & { hint?: string };
+      findings.push({ check, ...problem(message, hint) });
+    }
+  }
   return findings;
 }
 

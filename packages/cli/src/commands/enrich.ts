@@ -29,12 +29,10 @@ import { openAnswerData, RELEASE } from "../runtime/answer.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { type Input, openInput, STDIN_OR_OUT } from "../runtime/input.ts";
 import { printTally, tallyJson, unparsableText } from "../terminal/enrich-summary.ts";
-import { CliError, EXIT, explainFileError, explainTargetError, Stopped } from "../terminal/errors.ts";
-import { RateLine } from "../terminal/progress.ts";
+import { CliError, explainFileError, explainTargetError, Stopped, usage } from "../terminal/errors.ts";
+import { LiveLine, rateText } from "../terminal/progress.ts";
 import { attributions, missingText } from "../terminal/release-tables.ts";
 import { printAttributions, printable, standardOutput, warn } from "../terminal/terminal.ts";
-
-const SETTINGS = ["dataDir"] as const;
 
 export function addEnrich(program: Command, context: Context): void {
   const command = program
@@ -98,7 +96,7 @@ Examples:
   inkling enrich caddy.json --format ndjson --ip-field request.client_ip
   inkling enrich - --format csv --summary --json < visits.csv`,
     );
-  addAction(command, context, SETTINGS, async ({ settings, flags }, file: string) => {
+  addAction(command, context, ["dataDir"], async ({ settings, flags }, file: string) => {
     const target = flags.out === STDIN_OR_OUT ? undefined : flags.out;
     try {
       await enrichFile(file, target, settings, flags, context);
@@ -124,25 +122,39 @@ async function enrichFile(
   context: Context,
 ): Promise<void> {
   const { terminal } = context;
+  const { dim } = terminal.style;
   const input = await openInput(file, context.stopper.signal, lastRowEndOfHead);
-  checkTarget(input, file, target, flags.summary === true);
-  const plan = planFor(input.head, file, flags);
   const withSummary = flags.summary === true;
-  if (flags.json && !withSummary) throw new CliError("--json needs --summary", "add --summary", EXIT.usage);
-  const recognized = [...input.encodings, plan.title].join(", ");
-  terminal.err(`${terminal.style.dim(`read as ${printable(recognized)}`)}\n`);
-  for (const text of plan.othersTitles ?? []) terminal.err(`${terminal.style.dim(printable(text))}\n`);
+  checkTarget(input, file, target, withSummary);
+  const plan = planFor(input.head, file, flags);
+  if (flags.json && !withSummary) throw usage("--json needs --summary", "add --summary");
+  terminal.err(`${dim(`read as ${printable([...input.encodings, plan.title].join(", "))}`)}\n`);
+  for (const text of plan.othersTitles ?? []) terminal.err(`${dim(printable(text))}\n`);
   if (plan.leftOutTitle !== undefined) warn(terminal, printable(plan.leftOutTitle));
-  const source = await openSource(settings, plan, withSummary, flags.release);
-  const { name, id } = source.release;
-  if (!withSummary || flags.json) terminal.err(`${terminal.style.dim(`release ${name}`)}\n`);
-  for (const text of source.warnings) warn(terminal, printable(text));
+  const tables = usedTables(plan, withSummary);
+  const lookups = tables.filter((table) => table !== "network");
+  const { release, overrides, missing, warnings } = await openAnswerData(settings, lookups, {
+    release: flags.release,
+  });
+  const { name, manifest } = release;
+  if (!withSummary || flags.json) terminal.err(`${dim(`release ${name}`)}\n`);
+  for (const text of warnings) warn(terminal, printable(text));
+  if (plan.added.network.length > 0 && release.network === undefined) warn(terminal, missingText("network"));
+  const start: Start = {
+    plan,
+    dataDir: settings.dataDir,
+    release: name,
+    overrides: overrides.all,
+    now: Date.now(),
+    withSummary,
+    unknown: missing,
+  };
   const isAccepted = (tally: Tally) =>
     flags.strict !== true || (unparsable(tally).lines === 0 && !isEmptyHanded(tally, plan));
-  const tally = await run(input, plan, source.pool, withSummary, target, isAccepted, context);
-  if (flags.json) terminal.out(JSON.stringify(tallyJson(tally, plan, id), null, 2));
+  const tally = await run(input, start, target, isAccepted, context);
+  if (flags.json) terminal.out(JSON.stringify(tallyJson(tally, plan, manifest.id), null, 2));
   else printTally(tally, plan, withSummary ? name : undefined, target !== undefined, terminal);
-  printAttributions(terminal, source.attributions.map(printable));
+  printAttributions(terminal, attributions(manifest.feeds, tables).map(printable));
   if (!isAccepted(tally)) throw notStrict(tally, target);
   if (isEmptyHanded(tally, plan)) warn(terminal, `${NOTHING_FOUND}: ${COLUMN_HINT}`);
 }
@@ -170,20 +182,15 @@ const OTHER_FORMAT = /\.(?:parquet|mmdb|xlsx?|avro|orc|feather)$/i;
 function checkTarget(input: Input, file: string, target: string | undefined, withSummary: boolean): void {
   const [ending] = OTHER_FORMAT.exec(target ?? "") ?? [];
   if (ending !== undefined)
-    throw new CliError(
+    throw usage(
       `--out ${target}: \`enrich\` writes the format of its input, not ${ending}`,
       "end the name in the same way as the input's name, such as .csv, and convert the file afterwards",
-      EXIT.usage,
     );
   const isSame = target === undefined ? !withSummary && input.isSameAs(STDOUT) : input.isSameAs(target);
   if (!isSame) return;
   const shown = target === undefined ? "standard output" : `--out ${target}`;
   const read = file === STDIN_OR_OUT ? "standard input" : file;
-  throw new CliError(
-    `${shown} and ${read} are the same file`,
-    "write to another file, then rename it",
-    EXIT.usage,
-  );
+  throw usage(`${shown} and ${read} are the same file`, "write to another file, then rename it");
 }
 
 /** The file descriptor of standard output. */
@@ -199,15 +206,6 @@ function notStrict(tally: Tally, target: string | undefined): CliError {
   );
 }
 
-/** Where the answers come from. */
-interface Answering {
-  readonly release: { readonly name: string; readonly id: string };
-  /** @param size the file's size in bytes, if it is known */
-  readonly pool: (size: number | undefined) => Pool;
-  readonly warnings: readonly string[];
-  readonly attributions: readonly string[];
-}
-
 /** Returns the tables whose values are added or, with a summary, counted. Only their feeds are attributed. */
 function usedTables(plan: Plan, withSummary: boolean): Table[] {
   const counted: Record<Table, boolean> = {
@@ -220,18 +218,14 @@ function usedTables(plan: Plan, withSummary: boolean): Table[] {
   return [...own, ...(plan.next === undefined ? [] : usedTables(plan.next, withSummary))];
 }
 
-const networkWarning = ({ added }: Plan, isKnown: boolean) =>
-  added.network.length > 0 && !isKnown ? [missingText("network")] : [];
-
 const MAX_FIELD = 9_999;
 
 function fieldNumber(text: string): number {
   const number = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : 0;
   if (number === 0)
-    throw new CliError(
+    throw usage(
       `--field must be a whole number from 1 to ${MAX_FIELD}: it is ${JSON.stringify(text.slice(0, 40))}`,
       "for example --field 1, the first field of each line",
-      EXIT.usage,
     );
   return number;
 }
@@ -240,50 +234,20 @@ const commas = (text: string) => text.split(",").map((name) => name.trim());
 const namesOf = (table: Table) => FIELDS[table].map(({ name }) => name).join(", ");
 const fieldNames = () => (["geolocate", "reputation", "email"] as const).map(namesOf).join(", ");
 
-async function openSource(
-  settings: Settings,
-  plan: Plan,
-  withSummary: boolean,
-  kept: string | undefined,
-): Promise<Answering> {
-  const { dataDir } = settings;
-  const lookups = usedTables(plan, withSummary).filter((table) => table !== "network");
-  const { release, overrides, missing, warnings } = await openAnswerData(settings, lookups, {
-    release: kept,
-  });
-  const start: Start = {
-    plan,
-    dataDir,
-    release: release.name,
-    overrides: overrides.all,
-    now: Date.now(),
-    withSummary,
-    unknown: missing,
-  };
-  return {
-    release: { name: release.name, id: release.manifest.id },
-    pool: (size) =>
-      size !== undefined && size < SMALL_BYTES
-        ? new OwnThread(start)
-        : new Threads(availableParallelism(), start),
-    warnings: [...warnings, ...networkWarning(plan, release.network !== undefined)],
-    attributions: attributions(release.manifest.feeds, usedTables(plan, withSummary)),
-  };
-}
-
 async function run(
   input: Input,
-  plan: Plan,
-  poolFor: Answering["pool"],
-  withSummary: boolean,
+  start: Start,
   target: string | undefined,
   isAccepted: (tally: Tally) => boolean,
   { terminal, stopper }: Context,
 ): Promise<Tally> {
-  const pool = poolFor(input.encodings.length === 0 ? input.size : undefined);
+  const { plan, withSummary } = start;
+  const isSmall = input.encodings.length === 0 && input.size !== undefined && input.size < SMALL_BYTES;
+  const pool = isSmall ? new OwnThread(start) : new Threads(availableParallelism(), start);
   const file = target === undefined ? undefined : openTarget(target, pool);
   const standard = file === undefined && !withSummary ? standardOutput() : undefined;
-  const progress = new RateLine(terminal, input.size);
+  const progress = new LiveLine(terminal);
+  const since = performance.now();
   try {
     const tally = await enrich(input.chunks, plan, pool, {
       signal: stopper.signal,
@@ -291,7 +255,7 @@ async function run(
         file?.write(bytes);
         await standard?.(bytes);
       },
-      onProgress: (rows) => progress.showRate(input.bytesRead(), rows),
+      onProgress: (rows) => progress.refresh(() => rateText(input.bytesRead(), input.size, rows, since)),
     });
     if (isAccepted(tally)) file?.finish();
     else file?.discard();

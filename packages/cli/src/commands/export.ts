@@ -13,16 +13,13 @@ import {
   unlessAborted,
   writeExport,
 } from "@inkling/bulk";
-import type { Settings } from "@inkling/contract";
 import { type Command, Option } from "commander";
 import { openAnswerData, RELEASE } from "../runtime/answer.ts";
 import { addAction, type Context, joined } from "../runtime/command.ts";
-import { CliError, EXIT, explainTargetError } from "../terminal/errors.ts";
+import { type CliError, explainTargetError, usage } from "../terminal/errors.ts";
 import { LiveLine, PLAIN_EVERY_MS } from "../terminal/progress.ts";
 import { attributions } from "../terminal/release-tables.ts";
 import { formatBytes, printAttributions, standardOutput, warn } from "../terminal/terminal.ts";
-
-const SETTINGS = ["dataDir"] as const;
 
 export function addExport(program: Command, context: Context): void {
   const exports = program
@@ -63,47 +60,50 @@ function addForm(exports: Command, format: ExportFormat, context: Context): void
   }
   command.option(...RELEASE);
   command.addHelpText("after", `\n${examplesOf(format)}`);
-  addAction(command, context, SETTINGS, async ({ settings, flags }) => {
-    if (flags.out === undefined) throw noTarget(format);
-    const { databaseType } = flags;
+  addAction(command, context, ["dataDir"], async ({ settings, flags }) => {
+    const { out, databaseType, release: kept } = flags;
+    const { terminal, stopper } = context;
+    if (out === undefined) throw noTarget(format);
     const lookup: Table = databaseTypes?.[databaseType] ?? flags.lookup ?? lookups[0];
-    if (flags.lookup !== undefined && flags.lookup !== lookup) throw otherLookup(databaseType, lookup);
+    if (flags.lookup !== undefined && flags.lookup !== lookup)
+      throw usage(
+        `--database-type ${databaseType} is only for the lookup ${lookup}`,
+        `leave out --lookup, or use --lookup ${lookup}`,
+      );
     const columns = flags.columns === undefined ? undefined : chosenColumns(flags.columns, lookup);
-    const tables = isFolder ? TABLES : [lookup];
-    const data = await requestFor(settings, lookup, tables, flags.release, context);
-    const request = { ...data, databaseType, columns };
-    if (flags.out === "-") await toStandardOutput(format, request, context.stopper.signal);
-    else await toFiles(format, request, flags.out, context);
-    printAttributions(context.terminal, request.attributions);
+    const tables: readonly Table[] = isFolder ? TABLES : [lookup];
+    const needed = tables.filter((table) => table !== "network");
+    const withOverrides = needed.length > 0; // no override applies to the table of networks
+    const data = await openAnswerData(settings, needed, { withOverrides, release: kept });
+    const { release, overrides, missing, warnings } = data;
+    for (const text of warnings) warn(terminal, text);
+    const request: Request = {
+      source: new ExportSource(release, overrides, Date.now()),
+      lookup,
+      unknown: missing,
+      attributions: attributions(release.manifest.feeds, tables),
+      release: release.name,
+      builtAt: Math.floor(Date.parse(release.manifest.created_at) / 1000),
+      databaseType,
+      columns,
+    };
+    if (out === "-") await toStandardOutput(format, request, stopper.signal);
+    else await toFiles(format, request, out, context);
+    printAttributions(terminal, request.attributions);
   });
-}
-
-function otherLookup(databaseType: string, lookup: Table): CliError {
-  return new CliError(
-    `--database-type ${databaseType} is only for the lookup ${lookup}`,
-    `leave out --lookup, or use --lookup ${lookup}`,
-    EXIT.usage,
-  );
 }
 
 function noTarget(format: ExportFormat): CliError {
   const [where, more] = format.isFolder ? ["folder", ""] : ["file", "; --out - is standard output"];
-  return new CliError(
-    `--out is missing: the ${where} to write to`,
-    `for example --out ${targetOf(format)}${more}`,
-    EXIT.usage,
-  );
+  return usage(`--out is missing: the ${where} to write to`, `for example --out ${targetOf(format)}${more}`);
 }
 
 function examplesOf(format: ExportFormat): string {
-  const command = `  inkling export ${format.name} --out`;
-  if (!format.hasColumns) return `Example:\n${command} ${exampleOf(format)}`;
-  return `Examples:\n${command} ${exampleOf(format)}\n${command} countries.${format.name} --columns country_iso_code`;
-}
-
-function exampleOf(format: ExportFormat): string {
-  const { isFolder, lookups } = format;
-  return `${targetOf(format)}${!isFolder && lookups.length > 1 ? ` --lookup ${lookups.at(-1)}` : ""}`;
+  const { name, isFolder, lookups, hasColumns } = format;
+  const command = `  inkling export ${name} --out`;
+  const example = `${command} ${targetOf(format)}${!isFolder && lookups.length > 1 ? ` --lookup ${lookups.at(-1)}` : ""}`;
+  if (!hasColumns) return `Example:\n${example}`;
+  return `Examples:\n${example}\n${command} countries.${name} --columns country_iso_code`;
 }
 
 function targetOf({ name, isFolder }: ExportFormat): string {
@@ -111,36 +111,11 @@ function targetOf({ name, isFolder }: ExportFormat): string {
   return `inkling.${name === "mmdb" || name === "csv" || name === "parquet" ? name : `${name}.conf`}`;
 }
 
-async function requestFor(
-  settings: Settings,
-  lookup: Table,
-  tables: readonly Table[],
-  kept: string | undefined,
-  { terminal }: Context,
-): Promise<Request> {
-  const lookups = tables.filter((table) => table !== "network");
-  const { release, overrides, missing, warnings } = await openAnswerData(
-    settings,
-    lookups,
-    { withOverrides: lookups.length > 0, release: kept }, // no override applies to the table of networks
-  );
-  for (const text of warnings) warn(terminal, text);
-  return {
-    source: new ExportSource(release, overrides, Date.now()),
-    lookup,
-    unknown: missing,
-    attributions: attributions(release.manifest.feeds, tables),
-    release: release.name,
-    builtAt: Math.floor(Date.parse(release.manifest.created_at) / 1000),
-  };
-}
-
 async function toStandardOutput(format: ExportFormat, request: Request, signal: AbortSignal): Promise<void> {
   if (format.isFolder)
-    throw new CliError(
+    throw usage(
       `the format ${format.name} consists of several files`,
       "write them to a folder with `--out FOLDER`",
-      EXIT.usage,
     );
   const write = standardOutput();
   const stopped = () => new Interrupted("the end is missing on standard output");

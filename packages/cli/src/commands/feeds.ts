@@ -15,13 +15,11 @@ import { ensureWritable } from "../runtime/data-folder.ts";
 import { allFeeds, choiceOf, feedOf, feedTableOf } from "../runtime/feeds.ts";
 import { addResource, type OperationCall, runOperation } from "../runtime/operation-command.ts";
 import { CliError, explainFileError } from "../terminal/errors.ts";
-import { feedCount } from "../terminal/progress.ts";
 import { copyAge, stateWord } from "../terminal/release-tables.ts";
-import { type ErrorOutput, formatBytes, roomyTable, table, warn } from "../terminal/terminal.ts";
+import { counted, type ErrorOutput, formatBytes, roomyTable, table, warn } from "../terminal/terminal.ts";
 import { addCheck } from "./feed-check.ts";
 import { addOwnFeeds, NEXT_ROUND } from "./own-feeds.ts";
 
-const READ_SETTINGS = ["dataDir"] as const;
 const ENABLE_SETTINGS = ["dataDir", "mirror"] as const;
 
 export const addFeeds = (program: Command, context: Context) =>
@@ -166,7 +164,7 @@ function addDisable(feeds: Command, context: Context): void {
       "after",
       "\nExamples:\n  inkling feeds disable dshield\n  inkling feeds disable ipsum-3 greensnow",
     );
-  addAction(command, context, READ_SETTINGS, (call, given) => {
+  addAction(command, context, ["dataDir"], (call, given) => {
     requireBuilder(call.settings);
     return choose(feedsNamed(call.settings, given), false, { ...call, context });
   });
@@ -187,7 +185,7 @@ Examples:
   inkling feeds export-mirror /media/usb/feeds
   INKLING_MIRROR=/media/usb/feeds inkling up      on the other machine`,
     );
-  addAction(command, context, READ_SETTINGS, async ({ settings }, folder: string) => {
+  addAction(command, context, ["dataDir"], async ({ settings }, folder: string) => {
     const choice = choiceOf(settings.dataDir);
     const chosen = allFeeds(settings).filter((feed) => isChosen(feed, choice));
     const path = resolve(context.cwd, folder);
@@ -207,7 +205,7 @@ Examples:
     const files = table([["FEED", "FILE", "SIZE", "SOURCE"], ...rows, ...left], [2]);
     return {
       json: { folder: path, ...result },
-      text: `${files}\n\n${feedCount(exported.length)} in ${path}`,
+      text: `${files}\n\n${counted(exported.length, "feed")} in ${path}`,
     };
   });
 }

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { type Command, Option } from "commander";
 import { localUrl } from "../config/settings.ts";
 import { addAction, type Context } from "../runtime/command.ts";
-import { CliError, EXIT } from "../terminal/errors.ts";
+import { CliError, usage } from "../terminal/errors.ts";
 
 const WAIT_MS = 4_000;
 
@@ -20,10 +20,9 @@ export function addHealth(program: Command, context: Context): void {
     .addHelpText("after", "\nExit codes: 0 ready, 1 not ready or no answer.\n\nExamples:\n  inkling health");
   addAction(command, context, ["host", "port"], async ({ settings, flags }) => {
     if (flags.adminPort !== undefined) {
-      throw new CliError(
+      throw usage(
         "`health` checks the API, because the admin listener has no /readyz",
         "leave out --admin-port, and give the API's port with --port or INKLING_PORT",
-        EXIT.usage,
       );
     }
     const url = `${localUrl(settings.host, settings.port)}/readyz`;

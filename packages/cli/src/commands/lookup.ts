@@ -5,16 +5,14 @@ import { keysOf } from "@inkling/contract";
 import { INCLUDE, LOOKUPS, type Lookup, nearest } from "@inkling/engine";
 import { notAValue } from "@inkling/server/value-texts";
 import type { Command } from "commander";
-import { answer, openAnswerData, RELEASE, Refused } from "../runtime/answer.ts";
+import { answer, openAnswerData, orRefused, RELEASE, Refused } from "../runtime/answer.ts";
 import { addAction, type Context, joined } from "../runtime/command.ts";
 import { linesOf, STDIN_OR_OUT } from "../runtime/input.ts";
-import { CliError, EXIT } from "../terminal/errors.ts";
+import { CliError, usage } from "../terminal/errors.ts";
 import { lookupText } from "../terminal/lookup-text.ts";
 import { attributions } from "../terminal/release-tables.ts";
 import { printSources, warn } from "../terminal/terminal.ts";
 import { ATTRIBUTION, answerValues, subjectOf } from "./values.ts";
-
-const SETTINGS = ["dataDir"] as const;
 
 interface Row {
   readonly value: string;
@@ -76,7 +74,7 @@ Examples:
   cut -f 3 visits.tsv | inkling lookup - --field value,is_proxy,is_tor_exit`,
     );
   for (const lookup of LOOKUPS) addScope(lookups, lookup, context);
-  addAction(lookups, context, SETTINGS, async ({ settings, flags }, values) => {
+  addAction(lookups, context, ["dataDir"], async ({ settings, flags }, values) => {
     const given = (values ?? []) as unknown as readonly string[]; // commander passes a list if "..." is declared
     if (given.length === 0) lookups.help({ error: true });
     const [first = ""] = given;
@@ -94,7 +92,7 @@ Examples:
 function checkFirst(first: string, isOne: boolean): void {
   const near = nearest(first, LOOKUPS);
   const help = "run `inkling lookup --help` to see the lookups";
-  if (near !== undefined) throw new CliError(notAValue(first), `did you mean ${near}? ${help}`, EXIT.usage);
+  if (near !== undefined) throw usage(notAValue(first), `did you mean ${near}? ${help}`);
   if (isOne) throw new CliError(notAValue(first), help);
 }
 
@@ -131,7 +129,7 @@ Examples:
         "--subject",
         "with --json: also print the address and its prefix, like include=subject in the API",
       );
-  addAction(command, context, SETTINGS, async ({ settings, flags }, value: string) => {
+  addAction(command, context, ["dataDir"], async ({ settings, flags }, value: string) => {
     const { release, overrides, missing, warnings } = await openAnswerData(settings, [lookup], {
       withOverrides: hasOverrides,
       release: flags.release,
@@ -140,11 +138,15 @@ Examples:
     const withEvidence = flags.evidence === true;
     const include = flags.json ? includeOf(flags) : INCLUDE.evidence | INCLUDE.network;
     const answerNow = () => answer(release, lookup, value, overrides, now, include);
-    const body = flags.json ? orDocument(answerNow, context) : answerNow();
+    const found = flags.json ? orRefused(answerNow) : answerNow();
     for (const text of warnings) warn(terminal, text);
-    if (flags.json) return terminal.out(body);
+    if (found instanceof Refused) {
+      context.ending.exitCode = found.exitCode;
+      return terminal.out(found.document);
+    }
+    if (flags.json) return terminal.out(found);
     const { style } = terminal;
-    terminal.out(lookupText(lookup, { value, answer: JSON.parse(body), missing, withEvidence, now, style }));
+    terminal.out(lookupText(lookup, { value, answer: JSON.parse(found), missing, withEvidence, now, style }));
     printSources(terminal, attributions(release.manifest.feeds, [lookup]), flags.attribution === true);
   });
 }
@@ -152,14 +154,3 @@ Examples:
 /** Returns the flags that add fields to the answer, as the API's `include`. */
 const includeOf = (flags: Readonly<Record<string, unknown>>): number =>
   keysOf(INCLUDE).reduce((bits, name) => (flags[name] === true ? bits | INCLUDE[name] : bits), 0);
-
-/** Returns the answer, or the API's problem document with its exit code. */
-function orDocument(answerNow: () => string, { ending }: Context): string {
-  try {
-    return answerNow();
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    ending.exitCode = error.exitCode;
-    return error.document;
-  }
-}

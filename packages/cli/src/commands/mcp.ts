@@ -5,13 +5,11 @@ import { ADMIN_ROLE_TEXTS, ADMIN_ROLES, type AdminRole, type Settings } from "@i
 import { LOOKUPS } from "@inkling/engine";
 import { AdminProblem, type Lookups } from "@inkling/operations";
 import type { ToolRunner } from "@inkling/server/mcp";
-import type { Store } from "@inkling/store";
 import { type Command, Option } from "commander";
 import { openAnswerData } from "../runtime/answer.ts";
 import { addAction, type Context } from "../runtime/command.ts";
-import { AUTHOR, authorOf, contextOf } from "../runtime/operation-command.ts";
+import { AUTHOR, authorOf, withContext } from "../runtime/operation-command.ts";
 import { newestRuleset } from "../runtime/rulesets.ts";
-import { withExistingStore, withStore } from "../runtime/store.ts";
 import { printable } from "../terminal/terminal.ts";
 
 const ROLE_HELP = ADMIN_ROLES.map((role) => `${role}: ${ADMIN_ROLE_TEXTS[role]}`).join("; ");
@@ -40,18 +38,15 @@ Examples:
     const { problemLines, serveTools } = await import("@inkling/server/mcp");
     const { terminal, stopper, version } = context;
     const by = { ...authorOf(flags), source: "mcp" } as const;
+    const call = { context, settings, flags, by };
     const lookups = await lookupsOf(settings, stopper.signal);
     const report = (error: Error) => terminal.err(`${printable(error.message)}\n`);
     const runner: ToolRunner = {
       version,
       role: flags.role as AdminRole, // one of the option's choices
       isServer: false,
-      run: (_, operation, input) => {
-        const work = (store?: Store) =>
-          operation.run({ ...contextOf(context, settings, store, by), lookups }, input);
-        if (operation.needsNoDatabase) return work();
-        return (operation.status === 201 ? withStore : withExistingStore)(settings, work);
-      },
+      run: (_, operation, input) =>
+        withContext(operation, call, (here) => operation.run({ ...here, lookups }, input)),
       explain: (error) => {
         if (error instanceof AdminProblem) return problemLines(error);
         if (!(error instanceof Error)) return [String(error)];

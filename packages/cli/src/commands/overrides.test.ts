@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { isAdminToken } from "@inkling/store";
 import { smallRelease } from "../../../../test/harness/release.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
-import { userName } from "../config/user.ts";
+import { userName } from "../config/environment.ts";
 import { runHere } from "../program.testing.ts";
 
 const temp = temporaryFolder();
@@ -194,7 +194,7 @@ test.each([
   ["the number stands for, without the program `id`", ["PATH=/nowhere"], NUMBER],
   ["the number stands for, where it has no entry", [`PATH=${temp}`], NUMBER],
 ])("without $USER, the author is who %s", (_, env, expected) => {
-  const code = `import { userName } from ${JSON.stringify(join(import.meta.dir, "../config/user.ts"))}; console.log(userName())`;
+  const code = `import { userName } from ${JSON.stringify(join(import.meta.dir, "../config/environment.ts"))}; console.log(userName())`;
   const { stdout } = Bun.spawnSync(["env", "-u", "USER", ...env, process.execPath, "-e", code]);
   expect(stdout.toString()).toBe(`${expected}\n`);
 });

@@ -1,7 +1,6 @@
 // overrides.ts: implements `inkling overrides remove | import`, which take several values or a file, and formats the
 // texts of the commands that derive from rows.
 
-import { readFileSync } from "node:fs";
 import { FLAGS_OF, issueLines, OVERRIDE_FLAGS, type OverrideFlag } from "@inkling/engine";
 import { type Output, OVERRIDES } from "@inkling/operations";
 import { describeOverride, OverrideInputError, overrideTarget, parseNewOverride } from "@inkling/store";
@@ -9,21 +8,20 @@ import { type Command, Option } from "commander";
 import { z } from "zod";
 import { addAction, type Context, type Flags } from "../runtime/command.ts";
 import { expiryOf } from "../runtime/durations.ts";
+import { readText } from "../runtime/input.ts";
 import {
   ALL_ROWS,
   AUTHOR,
   addResource,
-  authorOf,
-  contextOf,
   type Refuse,
   runOperation,
+  withContext,
 } from "../runtime/operation-command.ts";
-import { warnOfNewDatabase, withExistingStore, withStore } from "../runtime/store.ts";
-import { CliError, explainFileError, usage } from "../terminal/errors.ts";
+import { warnOfNewDatabase, withStore } from "../runtime/store.ts";
+import { CliError, usage } from "../terminal/errors.ts";
 import { formatCount, table } from "../terminal/terminal.ts";
 import { shortValue } from "./audit.ts";
 
-const SETTINGS = ["dataDir"] as const;
 const ROWS = OVERRIDES.operations;
 type Override = Output<typeof ROWS.get_override>;
 
@@ -82,10 +80,9 @@ Examples:
   inkling overrides remove 81.2.69.142
   xargs inkling overrides remove --flag is_proxy is_abuser -- < addresses.txt    undo an import`,
     );
-  addAction(command, context, SETTINGS, async ({ settings, flags }, given: unknown) => {
+  addAction(command, context, ["dataDir"], async ({ settings, flags }, given: unknown) => {
     const words = given as readonly string[]; // commander passes `<override...>` as a list
-    const removed = await withExistingStore(settings, async (store) => {
-      const here = contextOf(context, settings, store, authorOf(flags));
+    const removed = await withContext(ROWS.remove_override, { context, settings, flags }, async (here) => {
       const { overrides } = await ROWS.list_overrides.run(here, { ended: true, limit: ALL_ROWS });
       const ids = new Set(words.flatMap((word) => idsOf(overrides, word, flags.flag)));
       const all: Override[] = [];
@@ -157,11 +154,11 @@ Examples:
   inkling overrides import overrides.json
   inkling overrides import partners.txt --flag is_abuser=false is_proxy=false is_tor_exit=false --note "our partners"`,
     );
-  addAction(command, context, SETTINGS, async ({ settings, flags }, file: string) => {
+  addAction(command, context, ["dataDir"], async ({ settings, flags }, file: string) => {
     const isList = flags.flag !== undefined;
     if (!isList && (flags.note !== undefined || flags.expires !== undefined))
       throw usage("--note and --expires need --flag", "an exported file has its own notes and expiry times");
-    const text = readText(file);
+    const text = await readText(file);
     const { document, refuse } = isList
       ? listed(file, text, flags)
       : { document: documentOf(file, text), refuse: refusal(file) };
@@ -245,12 +242,4 @@ function valuesOf(text: string): { readonly line: number; readonly value: string
       .trim();
     return value === "" ? [] : [{ line: index + 1, value }];
   });
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw explainFileError(error, file);
-  }
 }

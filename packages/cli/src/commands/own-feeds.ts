@@ -18,7 +18,7 @@ import { addAction, type Context, type Flags } from "../runtime/command.ts";
 import { ensureWritable } from "../runtime/data-folder.ts";
 import { choiceOf, feedOf } from "../runtime/feeds.ts";
 import { audited, warnOfNewDatabase } from "../runtime/store.ts";
-import { CliError, EXIT } from "../terminal/errors.ts";
+import { CliError, usage } from "../terminal/errors.ts";
 import { readUsable, reportText } from "./feed-check.ts";
 
 const READ_SETTINGS = ["dataDir", "mirror", "offline"] as const;
@@ -106,10 +106,9 @@ function rowOf(id: string, flags: Flags, cwd: string): OwnFeed {
   const parsed = ownFeeds.safeParse(rows);
   if (parsed.success) return withAbsoluteFile(parsed.data[0]!, cwd);
   const problems = ownFeedProblems(rows, parsed.error).map(({ text }) => `  ${text}`);
-  throw new CliError(
+  throw usage(
     `Cannot add this feed:\n${problems.join("\n")}`,
     "run `inkling feeds add --help` to see examples; docs/own-feeds.md has every format and claim",
-    EXIT.usage,
   );
 }
 
@@ -120,7 +119,7 @@ function tableWith(rows: readonly OwnFeed[]): readonly Feed[] {
   } catch (error) {
     if (!(error instanceof OwnFeedError)) throw error;
     const hint = "run `inkling feeds list` to see all feeds; `feeds remove ID` removes a feed";
-    throw new CliError(error.message, hint, EXIT.usage);
+    throw usage(error.message, hint);
   }
 }
 

@@ -11,16 +11,15 @@ import type { Command } from "commander";
 import { createTwoFilesPatch } from "diff";
 import { addAction, type Context, confirm } from "../runtime/command.ts";
 import { pastTime } from "../runtime/durations.ts";
-import { STDIN_OR_OUT } from "../runtime/input.ts";
+import { readText, STDIN_OR_OUT } from "../runtime/input.ts";
 import { AUTHOR, addResource, type OperationCall, runOperation } from "../runtime/operation-command.ts";
-import { parsedRuleset, rulesetText } from "../runtime/rulesets.ts";
+import { parsedRuleset } from "../runtime/rulesets.ts";
 import { lacksDatabase, withExistingStore } from "../runtime/store.ts";
 import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
 import { changeExamples } from "../terminal/replay-text.ts";
-import { formatAgo, printable, type Style, table } from "../terminal/terminal.ts";
+import { counted, formatAgo, printable, type Style, table } from "../terminal/terminal.ts";
 import { addReplay } from "./replay.ts";
 
-const SETTINGS = ["dataDir"] as const;
 const DEFAULT_FILE = "rules.toml";
 type Rows = typeof RULESETS.operations;
 type Check = Output<Rows["check_ruleset"]>;
@@ -31,7 +30,7 @@ export const addRules = (program: Command, context: Context) =>
   addResource(program, context, RULESETS, {
     check_ruleset: {
       prepare: async (input) => {
-        const text = await rulesetText(input.text);
+        const text = await readText(input.text);
         parsedRuleset(text, input.text);
         return { text };
       },
@@ -93,8 +92,7 @@ function addInit(rules: Command, context: Context): void {
 }
 
 /** Returns a text such as "1 live rule, 3 in shadow". */
-const rulesText = ({ live, shadow }: Check["rules"]) =>
-  `${live} live ${live === 1 ? "rule" : "rules"}, ${shadow} in shadow`;
+const rulesText = ({ live, shadow }: Check["rules"]) => `${counted(live, "live rule")}, ${shadow} in shadow`;
 
 function exampleLine({ name, passed, expected, action, rules }: Example, style: Style): string {
   const title = printable(name);
@@ -109,7 +107,7 @@ async function preparePublish(
   call: OperationCall,
 ): Promise<Input<Rows["publish_ruleset"]>> {
   const file = input.text;
-  const text = await rulesetText(file);
+  const text = await readText(file);
   parsedRuleset(text, file);
   requireExamples(text, file, call.context.terminal.style);
   if (call.flags.yes === true) return { ...input, text };
@@ -180,7 +178,7 @@ Examples:
   inkling rules calibrate
   inkling rules calibrate --since 30d --yes`,
     );
-  addAction(command, context, SETTINGS, async ({ settings, flags }) => {
+  addAction(command, context, ["dataDir"], async ({ settings, flags }) => {
     const call = { context, settings, flags };
     const { suggest_ruleset, publish_ruleset } = RULESETS.operations;
     const since = pastTime(flags.since, "--since", Date.now());
@@ -238,11 +236,11 @@ Examples:
   inkling rules diff 5 7
   inkling rules diff 7 rules.toml    what publishing the file would change`,
     );
-  addAction(command, context, SETTINGS, async ({ settings, flags }, from?: string, to?: string) => {
+  addAction(command, context, ["dataDir"], async ({ settings, flags }, from?: string, to?: string) => {
     const show = (id: string) =>
       runOperation({ context, settings, flags }, RULESETS, RULESETS.operations.get_ruleset, { id });
     const side = async (name: string) => {
-      if (!/^\d{1,9}$/.test(name)) return { title: name, text: await rulesetText(name) };
+      if (!/^\d{1,9}$/.test(name)) return { title: name, text: await readText(name) };
       if (Number(name) === 0) return { title: "no ruleset", text: "" };
       return { title: `ruleset ${name}`, text: (await show(name)).text };
     };

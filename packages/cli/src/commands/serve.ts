@@ -79,53 +79,34 @@ async function serveChannel(settings: Settings, context: Context): Promise<void>
   const { keepFollowing } = await import("../runtime/follow-channel.ts");
   ensureWritable(settings.dataDir);
   let server: RunningServer | undefined;
-  let download: Download | undefined;
+  /** Shows the download of the first release. Later downloads are in the log. */
+  let line: LiveLine | undefined;
   const follower = await withChannel(async () =>
     openFollower(settings, env, {
-      onProgress: (...state) => download?.show(...state),
+      onProgress: (path, done, total) =>
+        line?.refresh(() => {
+          const name = path.slice(0, "segments/".length + 12);
+          return `  ${name}… ${Math.floor((done / total) * 100)}% of ${formatBytes(total)}`;
+        }),
       server: () => server,
     }),
   );
   probeListeners(settings);
   if (!existsSync(join(settings.dataDir, DATA_FOLDER.current))) {
     terminal.err(`Getting the first release from ${shown("channel", settings)}.\n`);
-    download = new Download(terminal);
+    line = new LiveLine(terminal);
     try {
       await withChannel(() => follower.follow(stopper.signal));
     } catch (error) {
       if (stopper.signal.aborted) return;
       throw error;
     } finally {
-      download.end();
+      line.clear();
+      line = undefined;
     }
   }
   await serveUntilStopped(settings, context, undefined, (running) => {
     server = running;
     return keepFollowing(follower, settings, { env, signal: stopper.signal }, running);
   });
-}
-
-const REDRAW_MS = 100;
-
-/** Shows the progress of the first release's download. Later downloads are in the log. */
-class Download {
-  private readonly line: LiveLine;
-  private shownAt = Number.NEGATIVE_INFINITY;
-  private isOver = false;
-
-  constructor(terminal: Context["terminal"]) {
-    this.line = new LiveLine(terminal);
-  }
-
-  show(path: string, done: number, total: number): void {
-    if (this.isOver || performance.now() - this.shownAt < REDRAW_MS) return;
-    this.shownAt = performance.now();
-    const part = `${Math.floor((done / total) * 100)}% of ${formatBytes(total)}`;
-    this.line.show(`  ${path.slice(0, "segments/".length + 12)}… ${part}`);
-  }
-
-  end(): void {
-    this.isOver = true;
-    this.line.clear();
-  }
 }

@@ -7,8 +7,8 @@ import { HAS_SEEDS } from "@inkling/data/program";
 import type { LoadedRelease } from "@inkling/engine";
 import type { RunningServer } from "@inkling/server";
 import type { Command } from "commander";
+import { cliAuthor } from "../config/environment.ts";
 import { shown } from "../config/settings.ts";
-import { cliAuthor } from "../config/user.ts";
 import { Arrivals, banner } from "../runtime/banner.ts";
 import { type BuildResult, build, mayFetch, mayFindNewer } from "../runtime/build.ts";
 import { addAction, type Context } from "../runtime/command.ts";
@@ -17,7 +17,7 @@ import { dataActions, keepFresh, SHORTEST_PAUSE_MS, Updates } from "../runtime/k
 import { countKeys, type KeysOf, makeFirstKeys, saveSecrets, secretLines } from "../runtime/keys.ts";
 import { probeListeners, serveUntilStopped } from "../runtime/run-server.ts";
 import { withNewStore } from "../runtime/store.ts";
-import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
+import { Stopped, usage } from "../terminal/errors.ts";
 import { type Terminal, warn } from "../terminal/terminal.ts";
 
 export function addUp(program: Command, context: Context): void {
@@ -51,10 +51,9 @@ Examples:
 async function up(settings: Settings, context: Context): Promise<void> {
   const { terminal, stopper } = context;
   if (settings.channel !== undefined) {
-    throw new CliError(
+    throw usage(
       "`inkling up` builds its own data, but a channel is set",
       "use `inkling serve` to follow the channel",
-      EXIT.usage,
     );
   }
   ensureWritable(settings.dataDir);

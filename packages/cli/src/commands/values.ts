@@ -14,12 +14,13 @@ import {
   type AnswerData,
   answer,
   openAnswerData,
+  orRefused,
   Refused,
   reportOfNetwork,
   reportOfSystem,
 } from "../runtime/answer.ts";
 import type { Context, Flags } from "../runtime/command.ts";
-import { CliError, EXIT } from "../terminal/errors.ts";
+import { CliError, EXIT, usage } from "../terminal/errors.ts";
 import { lookupLine, lookupText } from "../terminal/lookup-text.ts";
 import { networkLine, networkText, systemLine, systemText } from "../terminal/network-text.ts";
 import { attributions } from "../terminal/release-tables.ts";
@@ -49,10 +50,9 @@ function readFields(text: string): readonly string[] {
   });
   const unknown = found.filter(({ fields }) => fields.length === 0).map(({ name }) => name);
   if (unknown.length === 0) return found.flatMap(({ fields }) => fields);
-  throw new CliError(
+  throw usage(
     `--field: there is no ${unknown.map((name) => JSON.stringify(name)).join(", ")}`,
     `${didYouMean(unknown[0]!, NAMES)}available: ${NAMES.join(", ")}; * matches any characters, as in 'network_*'`,
-    EXIT.usage,
   );
 }
 
@@ -69,10 +69,9 @@ export async function answerValues(
 ): Promise<void> {
   const { terminal, ending } = context;
   if (flags.json && flags.field !== undefined)
-    throw new CliError(
+    throw usage(
       "--field prints text, so it cannot be used with --json",
       "leave out --json; or leave out --field, and select fields of the JSON with a tool such as jq",
-      EXIT.usage,
     );
   const fields = flags.field === undefined ? undefined : readFields(flags.field);
   const data = await openAnswerData(settings, ALL, { release: flags.release });
@@ -118,14 +117,9 @@ function outcomesOf(
   include = 0,
 ): Entry[] {
   const asked = subject.kind === "domain" ? `${ANY_MAILBOX}@${subject.domain}` : value;
-  return LOOKUPS_OF[subject.kind].map((lookup): Entry => {
-    try {
-      return [lookup, answer(release, lookup, asked, overrides, now, include)];
-    } catch (error) {
-      if (error instanceof Refused) return [lookup, error];
-      throw error;
-    }
-  });
+  return LOOKUPS_OF[subject.kind].map(
+    (lookup): Entry => [lookup, orRefused(() => answer(release, lookup, asked, overrides, now, include))],
+  );
 }
 
 /**
@@ -158,20 +152,15 @@ function jsonOf(isOne: boolean, flags: Flags, data: AnswerData, { ending }: Cont
         return outcomesOf(value, subject, data, now, include);
     }
   };
-  /** An unreadable value among several becomes an object with an error, so that there is one object for each value. */
-  const readable = (value: string): ReturnType<typeof answersOf> | CliError => {
+  return (value) => {
+    let answers: ReturnType<typeof answersOf>;
     try {
-      return answersOf(value);
+      answers = answersOf(value);
     } catch (error) {
       if (isOne || !(error instanceof CliError)) throw error;
-      return error;
-    }
-  };
-  return (value) => {
-    const answers = readable(value);
-    if (answers instanceof CliError) {
+      // An unreadable value among several becomes an object with an error, so that there is one object for each value.
       ending.exitCode = EXIT.error;
-      return `{"value":${JSON.stringify(value)},"error":${JSON.stringify(answers.message)}}`;
+      return `{"value":${JSON.stringify(value)},"error":${JSON.stringify(error.message)}}`;
     }
     const fields = answers.map(
       ([name, answer]) => `,"${name}":${typeof answer === "string" ? answer : answer.document}`,
@@ -179,15 +168,6 @@ function jsonOf(isOne: boolean, flags: Flags, data: AnswerData, { ending }: Cont
     if (answers.every(([, answer]) => answer instanceof Refused)) ending.exitCode = EXIT.error;
     return `{"value":${JSON.stringify(value)}${fields.join("")}${missing}}`;
   };
-}
-
-function orRefused(answerNow: () => string): string | Refused {
-  try {
-    return answerNow();
-  } catch (error) {
-    if (error instanceof Refused) return error;
-    throw error;
-  }
 }
 
 /** Fields separated by tabs. An unknown value is empty. */

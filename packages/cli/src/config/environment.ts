@@ -1,8 +1,11 @@
-// environment.ts: reads the environment of this process. No other file reads it.
+// environment.ts: reads the environment of this process, and finds the name of the user who runs it. No other file
+// reads the environment.
 
+import { userInfo } from "node:os";
+import type { Author } from "@inkling/store";
 import type { NotifyOptions } from "../terminal/service-manager.ts";
 
-/** The environment variables that the project uses. Only this file reads them. */
+/** The environment variables that the project uses. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Set by bin/inkling and bin/launch.mjs. It is not a setting. */
@@ -61,4 +64,32 @@ const FRUGAL = { BUN_JSC_forceRAMSize: "250000000" };
 function pick(env: Environment, isWanted: (name: string) => boolean): Record<string, string> {
   const wanted = Object.entries(env).filter(([name, value]) => value !== undefined && isWanted(name));
   return Object.fromEntries(wanted) as Record<string, string>;
+}
+
+/** What Bun returns if the environment contains no user name, as in many containers and services. */
+const NOBODY_KNOWN = "unknown";
+
+/**
+ * Returns the author for the audit trail.
+ * @param author a name to use instead of the user's
+ */
+export const cliAuthor = (author = userName()): Author => ({ author, source: "cli" });
+
+/** Returns the user's name, or the numeric user id if the name is unknown. */
+export function userName(
+  { username, uid }: { username: string; uid: number } = userInfo(),
+  accountName = nameFromAccounts,
+): string {
+  return username !== NOBODY_KNOWN || uid < 0 ? username : (accountName() ?? `user ${uid}`);
+}
+
+/** Looks up the user's name with the POSIX command `id`, an extra process that also asks LDAP and other sources. */
+function nameFromAccounts(): string | undefined {
+  try {
+    const { success, stdout } = Bun.spawnSync(["id", "-un"], { stderr: "ignore" });
+    // If the user has no entry, `id` fails but still prints the numeric id.
+    return success ? stdout.toString().trim() || undefined : undefined;
+  } catch {
+    return undefined; // a container without `id`
+  }
 }

@@ -134,6 +134,9 @@ function loadOverrides(settings: Settings) {
 
 const decoder = new TextDecoder();
 
+/** Parses the body of an answer. */
+export const parseBody = (body: Uint8Array) => JSON.parse(decoder.decode(body));
+
 /**
  * Returns the body for `value` from the available data. The caller reports what is missing.
  * @param include bits of INCLUDE
@@ -183,6 +186,15 @@ export class Refused extends CliError {
   constructor(message: string, hint: string | undefined, problem: Problem) {
     super(`${message} (${problem.code})`, hint);
     this.document = problemBody(problem);
+  }
+}
+
+export function orRefused(answerNow: () => string): string | Refused {
+  try {
+    return answerNow();
+  } catch (error) {
+    if (error instanceof Refused) return error;
+    throw error;
   }
 }
 

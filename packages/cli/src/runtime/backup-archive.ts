@@ -1,17 +1,19 @@
-// backup-archive.ts: writes and reads the file of `inkling backup`, a tar file whose first entry, manifest.json, has
-// the size and hash of every other entry.
+// backup-archive.ts: writes and reads the file of `inkling backup`: a tar file (POSIX ustar, ordinary files only), so
+// that `tar -tf` lists a backup and `tar -xf` opens one without Inkling. Its first entry, manifest.json, has the size
+// and hash of every other entry.
+//
+// Not by Bun.Archive, which has all files in memory: a database with stored decisions may be larger.
 
 import { createHash } from "node:crypto";
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { AtomicFile, type Owner } from "@inkling/data";
+import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { type Owner, replaceFile } from "@inkling/data";
 import { z } from "zod";
-import { CliError, explainFileError, explainTargetError } from "../terminal/errors.ts";
-import { readTar, TAR_END, type TarEntry, TarError, tarHeader, tarPadding } from "./tar.ts";
+import { CliError, explainFileError, writingTo } from "../terminal/errors.ts";
 
 const FORMAT = "inkling-backup";
 const VERSION = 1;
 const MANIFEST = "manifest.json";
-const OWNER_ONLY = 0o600;
+export const OWNER_ONLY = 0o600;
 const CHUNK_BYTES = 1 << 20;
 /** Maximum size of an entry that is read into memory. */
 const MAX_TEXT_BYTES = 1 << 26;
@@ -28,8 +30,11 @@ const manifest = z.object({
 });
 export type Manifest = z.infer<typeof manifest>;
 
-/** A file to write: its content, or where it is. */
-type BackupFile = { readonly name: string } & ({ readonly text: string } | { readonly path: string });
+/** A file to write: its content, or where it is if it may be large. */
+export type BackupFile = { readonly name: string } & (
+  | { readonly content: Uint8Array }
+  | { readonly path: string }
+);
 
 /**
  * Writes an archive under its name when it is complete.
@@ -42,27 +47,14 @@ export function writeArchive(
   files: readonly BackupFile[],
 ): Manifest {
   const now = new Date();
-  const modified = Math.floor(now.getTime() / 1_000);
-  let archive: AtomicFile | undefined;
-  try {
+  const head = { format: FORMAT, version: VERSION, created_at: now.toISOString(), ...about } as const;
+  return writingTo(path, () => {
     const listed = files.map((file) => ({ name: file.name, ...digestOf(chunksOf(file)) }));
-    const head = { format: FORMAT, version: VERSION, created_at: now.toISOString(), ...about } as const;
     const written: Manifest = { ...head, files: listed };
-    const text = `${JSON.stringify(written, null, 2)}\n`;
-    archive = new AtomicFile(path, OWNER_ONLY, owner);
-    for (const file of [{ name: MANIFEST, text }, ...files]) {
-      const bytes = listed.find(({ name }) => name === file.name)?.bytes ?? Buffer.byteLength(text);
-      archive.write(tarHeader(file.name, bytes, modified));
-      for (const chunk of chunksOf(file)) archive.write(chunk);
-      archive.write(tarPadding(bytes));
-    }
-    archive.write(TAR_END);
-    archive.commit();
+    const content = Buffer.from(`${JSON.stringify(written, null, 2)}\n`);
+    replaceFile(path, tarOf([{ name: MANIFEST, content }, ...files], now), { mode: OWNER_ONLY, owner });
     return written;
-  } catch (error) {
-    archive?.discard();
-    throw explainTargetError(error, path);
-  }
+  });
 }
 
 /** An archive whose structure has been checked. Each entry is checked when it is read. */
@@ -81,7 +73,7 @@ export class Archive {
       throw explainFileError(error, path);
     }
     try {
-      const entries = entriesOf(path, this.descriptor);
+      const entries = this.listEntries();
       this.manifest = this.manifestIn(entries[0]);
       this.entries = new Map(entries.map((entry) => [entry.name, entry]));
       const names = [MANIFEST, ...this.manifest.files.map(({ name }) => name)];
@@ -90,7 +82,7 @@ export class Archive {
       if (this.entries.size < entries.length) throw damaged(path, "it has two entries of the same name");
     } catch (error) {
       this.close();
-      throw error;
+      throw explainFileError(error, path);
     }
   }
 
@@ -105,9 +97,7 @@ export class Archive {
   /** @throws CliError if the entry is damaged */
   text(name: string): string {
     if (this.entries.get(name)!.size > MAX_TEXT_BYTES) throw damaged(this.path, `${name} is too large`);
-    const chunks: Uint8Array[] = [];
-    this.read(name, (chunk) => chunks.push(Uint8Array.from(chunk)));
-    return Buffer.concat(chunks).toString();
+    return contentOf(this.read(name)).toString();
   }
 
   /**
@@ -115,33 +105,50 @@ export class Archive {
    * @throws CliError if the entry is damaged, or the file cannot be written
    */
   extract(name: string, path: string): void {
-    let file: AtomicFile | undefined;
-    try {
-      const target = new AtomicFile(path, OWNER_ONLY);
-      file = target;
-      this.read(name, (chunk) => target.write(chunk));
-      target.commit();
-    } catch (error) {
-      file?.discard();
-      throw explainTargetError(error, path);
-    }
+    writingTo(path, () => replaceFile(path, this.read(name), { mode: OWNER_ONLY }));
   }
 
-  private read(name: string, use: (chunk: Uint8Array) => void): void {
+  private *read(name: string): Generator<Uint8Array> {
     const { offset, size } = this.entries.get(name)!;
-    const expected = this.manifest.files.find((file) => file.name === name)!;
     const hash = createHash("sha256");
     for (const chunk of chunksIn(this.descriptor, offset, size)) {
       hash.update(chunk);
-      use(chunk);
+      yield chunk;
     }
-    if (hash.digest("hex") !== expected.sha256)
+    if (hash.digest("hex") !== this.manifest.files.find((file) => file.name === name)!.sha256)
       throw damaged(this.path, `the content of ${name} does not match its checksum`);
+  }
+
+  private listEntries(): TarEntry[] {
+    const { path, descriptor } = this;
+    const { size: length } = fstatSync(descriptor);
+    const entries: TarEntry[] = [];
+    const header = Buffer.alloc(BLOCK);
+    for (let at = 0; ; ) {
+      const unusable = (why: string) => (at === 0 ? foreign(path) : damaged(path, why));
+      if (at + BLOCK > length || readSync(descriptor, header, 0, BLOCK, at) < BLOCK)
+        throw unusable("it ends too early");
+      if (header.every((byte) => byte === 0)) return entries;
+      if (
+        header.toString("latin1", MAGIC, MAGIC + 5) !== "ustar" ||
+        checksumIn(header) !== checksumOf(header)
+      )
+        throw unusable("a header is damaged");
+      const name = header.toString("utf8", 0, 100).replace(/\0.*$/s, "");
+      if (header[TYPE] !== 0x30 && header[TYPE] !== 0)
+        throw damaged(path, `${JSON.stringify(name)} is not an ordinary file`);
+      const size = sizeIn(header);
+      const offset = at + BLOCK;
+      if (size < 0) throw damaged(path, "a header is damaged"); // "-1750" is a number in octal, too
+      if (!Number.isSafeInteger(size) || offset + size > length) throw damaged(path, "it ends too early");
+      entries.push({ name, offset, size });
+      at = offset + Math.ceil(size / BLOCK) * BLOCK;
+    }
   }
 
   private manifestIn(entry: TarEntry | undefined): Manifest {
     if (entry?.name !== MANIFEST || entry.size > MAX_TEXT_BYTES) throw foreign(this.path);
-    const found = jsonOf(Buffer.concat([...chunksIn(this.descriptor, entry.offset, entry.size)]).toString());
+    const found = jsonOf(contentOf(chunksIn(this.descriptor, entry.offset, entry.size)).toString());
     const head = manifest.pick({ format: true, version: true, program: true }).safeParse(found);
     if (!head.success) throw foreign(this.path);
     if (head.data.version > VERSION) throw newerBackup(this.path, head.data.program);
@@ -151,18 +158,9 @@ export class Archive {
   }
 }
 
-function entriesOf(path: string, descriptor: number): TarEntry[] {
-  try {
-    return readTar(descriptor, fstatSync(descriptor).size);
-  } catch (error) {
-    if (!(error instanceof TarError)) throw explainFileError(error, path);
-    throw error.isForeign ? foreign(path) : damaged(path, error.message);
-  }
-}
-
 function* chunksOf(file: BackupFile): Generator<Uint8Array> {
-  if ("text" in file) {
-    yield Buffer.from(file.text);
+  if ("content" in file) {
+    yield file.content;
     return;
   }
   const descriptor = openSync(file.path, "r");
@@ -184,6 +182,10 @@ function* chunksIn(descriptor: number, offset: number, size: number): Generator<
   }
 }
 
+/** Copies chunks, each of which is valid only until the next one. */
+const contentOf = (chunks: Iterable<Uint8Array>): Buffer =>
+  Buffer.concat(Array.from(chunks, (chunk) => Buffer.from(chunk)));
+
 function digestOf(chunks: Iterable<Uint8Array>): { readonly bytes: number; readonly sha256: string } {
   const hash = createHash("sha256");
   let bytes = 0;
@@ -201,6 +203,71 @@ function jsonOf(text: string): unknown {
     return undefined;
   }
 }
+
+/** A file in a tar file. */
+interface TarEntry {
+  readonly name: string;
+  /** Where its content begins. */
+  readonly offset: number;
+  readonly size: number;
+}
+
+const BLOCK = 512;
+/** Largest size that fits in the eleven octal digits of a header. Larger ones are binary, as GNU tar writes them. */
+const MAX_OCTAL = 8 ** 11 - 1;
+// Offsets of a header's fields.
+const SIZE = 124;
+const CHECKSUM = 148;
+const TYPE = 156;
+const MAGIC = 257;
+
+/**
+ * Returns the block before a file's content.
+ * @param name at most 100 bytes
+ * @param modified seconds since 1970
+ */
+export function tarHeader(name: string, size: number, modified: number): Buffer {
+  const header = Buffer.alloc(BLOCK);
+  header.write(name, 0, 100);
+  const octal = (value: number, at: number, digits: number) =>
+    header.write(value.toString(8).padStart(digits, "0"), at);
+  octal(OWNER_ONLY, 100, 7);
+  octal(0, 108, 7);
+  octal(0, 116, 7);
+  if (size <= MAX_OCTAL) octal(size, SIZE, 11);
+  else {
+    header[SIZE] = 0x80;
+    header.writeBigUInt64BE(BigInt(size), SIZE + 4);
+  }
+  octal(modified, 136, 11);
+  header.write("0", TYPE);
+  header.write("ustar\x0000", MAGIC);
+  header.write(`${checksumOf(header).toString(8).padStart(6, "0")}\0 `, CHECKSUM);
+  return header;
+}
+
+/** Yields a tar file. A chunk is valid until the next one. */
+export function* tarOf(files: readonly BackupFile[], modified: Date): Generator<Uint8Array> {
+  for (const file of files) {
+    const size = "content" in file ? file.content.length : statSync(file.path).size;
+    yield tarHeader(file.name, size, Math.floor(modified.getTime() / 1_000));
+    yield* chunksOf(file);
+    yield Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK);
+  }
+  yield Buffer.alloc(2 * BLOCK);
+}
+
+const sizeIn = (header: Buffer): number =>
+  header[SIZE] === 0x80 ? Number(header.readBigUInt64BE(SIZE + 4)) : octalIn(header, SIZE, 12);
+
+const checksumIn = (header: Buffer): number => octalIn(header, CHECKSUM, 8);
+
+const octalIn = (header: Buffer, at: number, length: number): number =>
+  Number.parseInt(header.toString("latin1", at, at + length), 8);
+
+/** The sum of the header's bytes, with spaces in the checksum's field. */
+const checksumOf = (header: Buffer): number =>
+  header.reduce((sum, byte, at) => sum + (at >= CHECKSUM && at < CHECKSUM + 8 ? 0x20 : byte), 0);
 
 const foreign = (path: string) =>
   new CliError(

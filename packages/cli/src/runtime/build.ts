@@ -29,9 +29,9 @@ import { processCommand } from "@inkling/data/program";
 import type { FailedBuild, FeedReport } from "@inkling/engine";
 import { buildEnvironment, processEnvironment } from "../config/environment.ts";
 import { shown } from "../config/settings.ts";
-import { CliError, EXIT, explainFileError, Stopped } from "../terminal/errors.ts";
-import { feedCount, LiveLine, Progress } from "../terminal/progress.ts";
-import type { Terminal } from "../terminal/terminal.ts";
+import { CliError, explainFileError, Stopped, usage } from "../terminal/errors.ts";
+import { LiveLine, Progress, REDRAW_MS } from "../terminal/progress.ts";
+import { counted, type Terminal } from "../terminal/terminal.ts";
 import { ensureWritable } from "./data-folder.ts";
 import { credentialsOf } from "./feeds.ts";
 import { linesIn } from "./input.ts";
@@ -85,6 +85,8 @@ export const heldFeeds = (feeds: readonly FeedReport[]) => feeds.filter(({ held 
 const GRACE_MS = 2_000;
 const MAX_LAST_LINES = 12;
 const NOTHING_PUBLISHED = "Nothing was published; the current release is unchanged.";
+const SHORT_OF_MEMORY =
+  "the system or container may be short of memory: a build takes 1 GB, and more if it uses both GeoLite2 City and DB-IP";
 
 /** Runs a build in a process. If the process ends without a result, records the failure in its place. */
 export async function runBuild(order: BuildOrder, options: SpawnOptions): Promise<BuildResult> {
@@ -132,7 +134,9 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
     const Failure = last.code === "busy" ? BuildBusy : CliError;
     throw new Failure(last.message, `${last.hint}\n${standing}`);
   }
-  const { why, causes } = died(child.exitCode, child.signalCode?.toString() ?? null);
+  const why = `the build died (${child.signalCode ?? `exit code ${child.exitCode}`})`;
+  // A SIGKILL that we did not send nearly always comes from the kernel, because memory ran out.
+  const causes = child.signalCode === "SIGKILL" ? [SHORT_OF_MEMORY] : [];
   try {
     const at = new Date().toISOString();
     recordFailedBuild(order.dataDir, { at, why: [why, ...causes].join("; ") });
@@ -162,29 +166,12 @@ function parseEvent(line: string): BuildEvent | undefined {
   }
 }
 
-interface Failure {
-  readonly why: string;
-  /** The likely cause, if there is one. */
-  readonly causes: readonly string[];
-}
-
-/**
- * Describes how the build process died. A SIGKILL that we did not send nearly always comes from the kernel, because
- * memory ran out.
- */
-function died(code: number | null, signal: string | null): Failure {
-  const how = signal === null ? `exit code ${code}` : signal;
-  const memory =
-    "the system or container may be short of memory: a build takes 1 GB, and more if it uses both GeoLite2 City and DB-IP";
-  return { why: `the build died (${how})`, causes: signal === "SIGKILL" ? [memory] : [] };
-}
-
 async function eachLine(stream: ReadableStream<Uint8Array>, use: (line: string) => void): Promise<void> {
   for await (const lines of linesIn(stream)) lines.forEach(use);
 }
 
 /** Facts about a build that its release does not contain. A release contains only facts that determine its content. */
-export interface LastBuild {
+interface LastBuild {
   readonly finished_at: string;
   readonly release: string;
   readonly published: boolean;
@@ -228,8 +215,6 @@ export function writeLastBuild(dataDir: string, result: BuildResult, now: Date):
   replaceJson(path, content);
 }
 
-const REDRAW_MS = 100;
-
 /** @throws CliError if the configured mirror cannot be a source of feeds */
 function checkMirror(mirror: string | undefined): void {
   if (mirror === undefined || isMirrorUrl(mirror)) return;
@@ -267,10 +252,9 @@ export const followsChannel = ({ channel, channelSigningKey }: Settings) =>
 /** @throws CliError if this host takes its releases from a channel, so that no release is built from its feeds */
 export function requireBuilder(settings: Settings): void {
   if (!followsChannel(settings)) return;
-  throw new CliError(
+  throw usage(
     "this host takes its releases from a channel, and builds none",
     "run the command on the builder, with the builder's settings, or unset INKLING_CHANNEL",
-    EXIT.usage,
   );
 }
 
@@ -356,7 +340,7 @@ async function buildAlone(
     const count = result.conflicts.length;
     if (count > 0)
       terminal.err(
-        `  lists disagree on ${count === 1 ? "1 domain" : `${count} domains`}: run \`inkling data status\` to see the verdicts\n`,
+        `  lists disagree on ${counted(count, "domain")}: run \`inkling data status\` to see the verdicts\n`,
       );
     const hint = unreachedHint(settings, result);
     if (hint !== undefined) terminal.err(`hint: ${hint}\n`);
@@ -369,7 +353,7 @@ async function buildAlone(
 
 /** Returns a text that tells how many feeds could not be reached, and which command shows why. */
 export const unreachedText = (ids: readonly string[]) =>
-  `Not reached: ${feedCount(ids.length)}. Run \`inkling data status\` to see why.`;
+  `Not reached: ${counted(ids.length, "feed")}. Run \`inkling data status\` to see why.`;
 
 /** Did no feed come from a publisher or a mirror? */
 export const isOffline = ({ feeds }: Pick<BuildResult, "feeds">): boolean =>

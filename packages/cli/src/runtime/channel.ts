@@ -19,7 +19,7 @@ import {
 import type { RunningServer } from "@inkling/server";
 import { verifyInThread } from "@inkling/server/verify";
 import { databaseFile, maskUrl } from "../config/settings.ts";
-import { CliError, EXIT } from "../terminal/errors.ts";
+import { CliError, usage } from "../terminal/errors.ts";
 import type { Context } from "./command.ts";
 import { withStore } from "./store.ts";
 
@@ -40,7 +40,7 @@ export async function withChannel<T>(act: () => Promise<T>): Promise<T> {
 export function channelOf({ channel }: Settings): ChannelLocation {
   if (channel === undefined) {
     const hint = `set ${variableName("channel")} to a folder, http(s)://host/path or s3://bucket/prefix`;
-    throw new CliError("no channel is set", hint, EXIT.usage);
+    throw usage("no channel is set", hint);
   }
   return parseChannel(channel)!; // the setting is already validated
 }
@@ -49,17 +49,13 @@ export function signingKey({ channelSigningKey }: Settings) {
   const variable = variableName("channelSigningKey");
   if (channelSigningKey === undefined) {
     const hint = `set ${variable} to the file that \`inkling channel init\` wrote`;
-    throw new CliError("publishing needs the channel's private key", hint, EXIT.usage);
+    throw usage("publishing needs the channel's private key", hint);
   }
   try {
     return readPrivateKey(readFileSync(channelSigningKey, "utf8"));
   } catch (error) {
     const hint = "`inkling channel init` creates one";
-    throw new CliError(
-      `${channelSigningKey} does not contain a private key: ${messageOf(error)}`,
-      hint,
-      EXIT.usage,
-    );
+    throw usage(`${channelSigningKey} does not contain a private key: ${messageOf(error)}`, hint);
   }
 }
 
@@ -71,7 +67,7 @@ export function trustedKeys(settings: Settings): readonly string[] {
   if (settings.channelKey.length > 0) return settings.channelKey;
   if (settings.channelSigningKey === undefined) {
     const hint = `set ${variableName("channelKey")} to the public key that \`inkling channel init\` printed`;
-    throw new CliError("a channel cannot be verified without its public key", hint, EXIT.usage);
+    throw usage("a channel cannot be verified without its public key", hint);
   }
   return [publicKeyOf(signingKey(settings))];
 }
@@ -85,11 +81,7 @@ export function openPublisher(
   const { base, channel } = channelOf(settings);
   const store = openStore(base, env);
   if (store === undefined) {
-    throw new CliError(
-      `${maskUrl(base)} is read only`,
-      "publish to its folder or bucket instead",
-      EXIT.usage,
-    );
+    throw usage(`${maskUrl(base)} is read only`, "publish to its folder or bucket instead");
   }
   return new Publisher({
     store,

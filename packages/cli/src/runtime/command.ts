@@ -96,7 +96,7 @@ export function settingsFor(
 // biome-ignore lint/suspicious/noExplicitAny: commander's values, whose types follow from a command's options
 export type Flags = Record<string, any>;
 
-export interface Call extends LoadedSettings {
+interface Call extends LoadedSettings {
   readonly flags: Flags;
 }
 

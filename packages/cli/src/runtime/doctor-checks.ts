@@ -1,5 +1,4 @@
-// doctor-checks.ts: implements the checks of `inkling doctor` on this machine and its data, one row each.
-// doctor-database.ts has the database checks.
+// doctor-checks.ts: implements the checks of `inkling doctor`, one row each: this machine, its data and its database.
 //
 // A finding that another command explains is one line with the command.
 
@@ -29,21 +28,25 @@ import {
 import { CHANNEL_FAULTS } from "@inkling/data/channel";
 import { FORM } from "@inkling/data/program";
 import { type Listener, probePort } from "@inkling/server";
+import type { StoreError } from "@inkling/store";
+import type { Store } from "@inkling/store/store";
 import { whyInstall } from "../../bin/installed.mjs";
-import { localUrl, shown } from "../config/settings.ts";
+import { processEnvironment } from "../config/environment.ts";
+import { databaseFile, localUrl, shown } from "../config/settings.ts";
 import { explainFileError } from "../terminal/errors.ts";
 import { dataAge, overdueData } from "../terminal/release-tables.ts";
-import { formatAgo, formatBytes } from "../terminal/terminal.ts";
+import { firstOf, formatAgo, formatBytes } from "../terminal/terminal.ts";
 import { failedHint, followsChannel, heldFeeds, mayFindNewer } from "./build.ts";
 import { whyReadOnly } from "./data-folder.ts";
 import { allFeeds } from "./feeds.ts";
+import { countKeys } from "./keys.ts";
+import { lostDatabase, withStore } from "./store.ts";
 
 export interface CheckInput {
   readonly settings: Settings;
   /** Did the user specify the data folder, so that it should exist? */
   readonly isFolderNamed?: boolean;
   readonly now: Date;
-  readonly version: string;
 }
 
 export interface Finding {
@@ -52,18 +55,18 @@ export interface Finding {
   readonly fix?: string;
 }
 
-export type Check = (checkup: CheckInput) => Finding | Promise<Finding>;
+type Check = (checkup: CheckInput) => Finding | Promise<Finding>;
 
-export type Row = readonly [name: string, check: Check];
-
-export const ok = (found: string): Finding => ({ state: "ok", found });
-export const note = (found: string, fix: string): Finding => ({ state: "note", found, fix });
+const ok = (found: string): Finding => ({ state: "ok", found });
+const note = (found: string, fix: string): Finding => ({ state: "note", found, fix });
 export const problem = (found: string, fix: string): Finding => ({ state: "problem", found, fix });
 
 /**
  * Minimum free space in the data folder, in bytes: about what a build of all feeds needs, including temporary files.
  */
 const MIN_FREE_BYTES = 1_000_000_000;
+/** Minimum free space for a SQLite database, in bytes. Its write-ahead log normally has about 4 MB. */
+const MIN_DATABASE_BYTES = 10_000_000;
 /** When this check was written. If a clock shows an earlier time, the clock is wrong. */
 const WRITTEN = Date.parse("2026-08-01T00:00:00Z");
 const CLOCK_SLACK_MS = 3_600_000;
@@ -72,6 +75,9 @@ const MAX_FILES = 3;
 /** The permission bits for users other than the owner and the group. */
 const OTHERS = 0o007;
 const HTTP_TIMEOUT_MS = 10_000;
+/** Seconds by which this machine's clock may differ from the database's. */
+const MAX_CLOCK_SECONDS = 60;
+const OWN_HOST = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 const UPDATE = "run `inkling data update`";
 const WAIT = "wait until it is done; the server then uses its release";
@@ -86,7 +92,7 @@ function refresh(settings: Settings): string {
   return UPDATE;
 }
 
-export const DATA_CHECKS: readonly Row[] = [
+export const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ["packages", packages],
   ["clock", clock],
   ["port", ({ settings }) => listener("port", settings.host, settings.port)],
@@ -95,6 +101,7 @@ export const DATA_CHECKS: readonly Row[] = [
   ["channel", channel],
   ["release", releaseOpens],
   ["data", data],
+  ["database", database],
 ];
 
 function packages(): Finding {
@@ -132,7 +139,7 @@ const SIGNS = [
 ] as const;
 
 /** Does Inkling listen on this port? */
-export async function isInkling(host: string, port: number): Promise<boolean> {
+async function isInkling(host: string, port: number): Promise<boolean> {
   const base = localUrl(host, port);
   for (const [path, sign] of SIGNS) {
     try {
@@ -194,15 +201,14 @@ function foreignFiles(dataDir: string): Finding | undefined {
     return file === undefined || file.uid === uid || file.gid === gid ? [] : [`${name} (user ${file.uid})`];
   });
   if (foreign.length === 0) return undefined;
-  const more = foreign.length > MAX_FILES ? ` and ${foreign.length - MAX_FILES} more` : "";
   return problem(
-    `user ${uid} owns ${dataDir}, but not all files in it: ${foreign.slice(0, MAX_FILES).join(", ")}${more}`,
+    `user ${uid} owns ${dataDir}, but not all files in it: ${firstOf(foreign, MAX_FILES)}`,
     `as root, run \`chown -R ${uid} ${dataDir}\`; then run commands as user ${uid}`,
   );
 }
 
 /** Returns the free bytes on the file system of this path. */
-export function freeBytes(path: string): number {
+function freeBytes(path: string): number {
   const { bavail, bsize } = statfsSync(path);
   return bavail * bsize;
 }
@@ -318,4 +324,77 @@ function data({ settings, now }: CheckInput): Finding {
   const willCome = !isFollower && mayFindNewer(settings);
   const fix = `run \`inkling data status\` to see why; ${willCome ? "a running server fetches what is due, or " : ""}${refresh(settings)}`;
   return missing.length > 0 && !willCome ? problem(gaps.join("; "), fix) : note(gaps.join("; "), fix);
+}
+
+async function database({ settings, now }: CheckInput): Promise<Finding> {
+  // Opening a missing database would create the file.
+  const file = databaseFile(settings);
+  const lost = lostDatabase(settings);
+  if (lost !== undefined) return problem(lost.message, lost.hint);
+  if (file !== undefined && !existsSync(file)) {
+    return note(`${file} does not exist yet`, "`inkling keys create` creates it, and a key");
+  }
+  const full = fullDisk(settings);
+  if (full !== undefined) return full;
+  return withStore(settings, async (store) => {
+    const keys = await countKeys(store, now.getTime());
+    const found = `${store.label}; active keys: ${keys.live} live, ${keys.sandbox} sandbox`;
+    try {
+      await store.checkWritable();
+    } catch (error) {
+      const { message, hint } = error as StoreError;
+      const holders = file === undefined ? "" : `; \`fuser -v ${file}\` lists the programs that have it open`;
+      return problem(`${found}; it is not writable: ${message}`, `${hint}${holders}`);
+    }
+    const clock = await wrongClock(store);
+    if (clock !== undefined) return clock;
+    if (keys.live > 0 || settings.apiKey !== undefined) return exposed(settings) ?? ok(found);
+    const create = "create a key: `inkling keys create --name NAME`";
+    if (await isInkling(settings.host, settings.port)) return problem(found, create);
+    return note(found, `before \`inkling serve\`, ${create}; other commands need no key`);
+  });
+}
+
+/** Returns a finding if the disk of an existing SQLite database is full. */
+function fullDisk(settings: Settings): Finding | undefined {
+  const file = databaseFile(settings);
+  if (file === undefined) return undefined;
+  const free = freeBytes(file);
+  if (free >= MIN_DATABASE_BYTES) return undefined;
+  return problem(
+    `${file}: its disk has only ${formatBytes(free)} free`,
+    `free space on ${dirname(file)}; the server then stores what waits`,
+  );
+}
+
+/**
+ * Returns a note if the connection to another machine is not encrypted, or the server's identity is not checked. By
+ * default, Bun does neither.
+ */
+export function exposed(settings: Settings): Finding | undefined {
+  if (databaseFile(settings) !== undefined) return undefined;
+  const { hostname, searchParams } = new URL(settings.databaseUrl);
+  const mode = searchParams.get("sslmode") ?? processEnvironment.PGSSLMODE ?? "disable";
+  if (OWN_HOST.test(hostname) || /^verify-(ca|full)$/.test(mode)) return undefined;
+  return note(
+    `sslmode=${mode} to ${hostname}: ${mode === "require" ? "the server's identity is not checked" : "key hashes and overrides are sent unencrypted"}`,
+    "unless only you use that network, add ?sslmode=verify-full&sslrootcert=FILE to INKLING_DATABASE_URL",
+  );
+}
+
+/** Quotas follow the database's clock; usage and expiries follow this machine's clock. */
+async function wrongClock(store: Store): Promise<Finding | undefined> {
+  await store.ping(); // the first query also connects
+  const before = Date.now();
+  const clock = await store.readClock();
+  const here = (before + Date.now()) / 2;
+  return clockProblem(here - (clock ?? here));
+}
+
+/** @param aheadMs milliseconds by which this machine's clock is ahead of the database's */
+export function clockProblem(aheadMs: number): Finding | undefined {
+  const seconds = Math.round(aheadMs / 1_000);
+  if (Math.abs(seconds) <= MAX_CLOCK_SECONDS) return undefined;
+  const found = `this machine's clock is ${Math.abs(seconds)} s ${seconds < 0 ? "behind" : "ahead of"} the database's`;
+  return problem(found, "synchronize both clocks with NTP");
 }

@@ -19,7 +19,7 @@ import { nearest } from "@inkling/engine";
 import type { FeedRow, FeedTable } from "@inkling/operations";
 import { lineOf } from "../config/feed-rows.ts";
 import type { LoadedSettings } from "../config/settings.ts";
-import { CliError, EXIT, SettingsError } from "../terminal/errors.ts";
+import { CliError, SettingsError, usage } from "../terminal/errors.ts";
 
 /** @throws CliError if the choice cannot be read */
 export function choiceOf(dataDir: string): FeedChoice {
@@ -42,7 +42,7 @@ export function allFeeds({ feed, dataDir }: Pick<Settings, "feed" | "dataDir">):
     return feedTable([...feed, ...(choiceOf(dataDir).added ?? [])]);
   } catch (error) {
     if (!(error instanceof OwnFeedError)) throw error;
-    throw new CliError(error.message, OWN_FEED_HINT, EXIT.usage);
+    throw usage(error.message, OWN_FEED_HINT);
   }
 }
 
@@ -137,10 +137,9 @@ export function feedOf(settings: Pick<Settings, "feed" | "dataDir">, id: string)
     feeds.map((one) => one.id),
   );
   const run = near === undefined ? "run" : `did you mean ${near}? Run`;
-  throw new CliError(
+  throw usage(
     `there is no feed ${JSON.stringify(id.slice(0, 60))}`,
     `${run} \`inkling feeds list\` to see all feeds`,
-    EXIT.usage,
   );
 }
 

@@ -27,10 +27,7 @@ import { channelOf, trustedKeys } from "./channel.ts";
 import type { Context } from "./command.ts";
 
 const LONGEST_POLL_MS = 60_000;
-/**
- * Milliseconds between two writes of an unchanged report. A report states, to the minute, when the channel was last
- * followed.
- */
+/** Milliseconds between two writes of an unchanged report, which states when the channel was last followed. */
 const REPORT_MS = 60_000;
 /** Milliseconds between two checks of the builder's last result. */
 const BUILDER_MS = 60_000;
@@ -56,8 +53,10 @@ export async function keepFollowing(
     },
     onChecked: (error) => {
       if (error === undefined || signal.aborted) return;
-      if (!(error instanceof ChannelError)) log.error("channel-failed", { stack: error.stack });
-      const { fault, message, remedy } = asFault(error);
+      const isExpected = error instanceof ChannelError;
+      if (!isExpected) log.error("channel-failed", { stack: error.stack });
+      const failure = isExpected ? error : new ChannelError("unreachable", messageOf(error));
+      const { fault, message, remedy } = failure;
       if (reports.fault !== fault)
         log.error("channel-refused", { channel, fault, reason: message, hint: remedy });
       reports.failed(fault, message);
@@ -65,13 +64,11 @@ export async function keepFollowing(
     pollMs: CHANNEL_POLL_MS * (1 + Math.random() / 5), // servers that start together then poll at different times
     longestWaitMs: LONGEST_POLL_MS,
   });
-  const builder = new BuilderWatch(settings, env, log);
-  const watching = new Poller({ check: () => builder.check(signal), waitMs: () => BUILDER_MS });
+  const watching = new Poller({
+    check: builderCheck(settings, env, signal, log),
+    waitMs: () => BUILDER_MS,
+  });
   await Promise.all([followed.runUntil(signal), watching.runUntil(signal)]);
-}
-
-function asFault(error: unknown): ChannelError {
-  return error instanceof ChannelError ? error : new ChannelError("unreachable", messageOf(error));
 }
 
 /** Writes the report whenever something changes, and once a minute. */
@@ -118,38 +115,35 @@ class Reports {
 
 const now = () => new Date().toISOString();
 
-/** Records whether the channel's builder fails, in the file that a host that builds uses for its own failure. */
-class BuilderWatch {
-  private readonly settings: Settings;
-  private readonly env: Context["env"];
-  private readonly log: RunningServer["log"];
+/**
+ * Returns a check that records whether the channel's builder fails, in the file that a host that builds uses for its
+ * own failure.
+ */
+function builderCheck(
+  settings: Settings,
+  env: Context["env"],
+  signal: AbortSignal,
+  log: RunningServer["log"],
+): () => Promise<void> {
+  const { base, channel } = channelOf(settings);
   /** Kept while the store is unreachable, so that a builder which stopped is noticed anyway. */
-  private last: BuildResult | undefined;
-  private warned: string | undefined;
-
-  constructor(settings: Settings, env: Context["env"], log: RunningServer["log"]) {
-    this.settings = settings;
-    this.env = env;
-    this.log = log;
-  }
-
-  async check(signal: AbortSignal): Promise<void> {
-    const { dataDir } = this.settings;
-    const { base, channel } = channelOf(this.settings);
+  let last: BuildResult | undefined;
+  let warned: string | undefined;
+  return async () => {
     try {
-      const store = openReader(base, this.env);
-      this.last = (await readBuildResult(store, channel, trustedKeys(this.settings), signal)) ?? this.last;
-      this.warned = undefined;
+      const store = openReader(base, env);
+      last = (await readBuildResult(store, channel, trustedKeys(settings), signal)) ?? last;
+      warned = undefined;
     } catch (error) {
       const reason = `the builder's last result: ${messageOf(error)}`;
-      if (!signal.aborted && reason !== this.warned) this.log.error("channel-warning", { reason });
-      this.warned = reason;
+      if (!signal.aborted && reason !== warned) log.error("channel-warning", { reason });
+      warned = reason;
     }
-    if (this.last === undefined) return;
+    if (last === undefined) return;
     try {
-      recordFailedBuild(dataDir, failureOf(this.last, Date.now()));
+      recordFailedBuild(settings.dataDir, failureOf(last, Date.now()));
     } catch {
       // On a full disk, the server still follows the channel, and the log shows what happens.
     }
-  }
+  };
 }

@@ -1,6 +1,6 @@
 // input.ts: reads a file or standard input as UTF-8: first its beginning, and then all of it.
 
-import { createReadStream, fstatSync, openSync, type Stats, statSync } from "node:fs";
+import { createReadStream, fstatSync, openSync, readFileSync, type Stats, statSync } from "node:fs";
 import { decode, type Encoding } from "@inkling/bulk/decode";
 import { untilStopped } from "@inkling/bulk/errors";
 import { trimmed } from "@inkling/bulk/values";
@@ -97,6 +97,15 @@ const endOfHead = (bytes: Uint8Array, lastRowEnd: (bytes: Uint8Array) => number)
 function isSame({ dev, ino }: Stats, other: string | number): boolean {
   const stats = typeof other === "number" ? fstatSync(other) : statSync(other, { throwIfNoEntry: false });
   return stats !== undefined && stats.dev === dev && stats.ino === ino;
+}
+
+/** Reads a whole file, or standard input for "-". @throws CliError */
+export async function readText(file: string): Promise<string> {
+  try {
+    return file === STDIN_OR_OUT ? await Bun.stdin.text() : readFileSync(file, "utf8");
+  } catch (error) {
+    throw explainFileError(error, file);
+  }
 }
 
 /** Longer lines may be split into parts. */

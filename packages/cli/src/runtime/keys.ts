@@ -5,7 +5,7 @@
 
 import { join } from "node:path";
 import type { Settings } from "@inkling/contract";
-import { AtomicFile, DATA_FOLDER, messageOf } from "@inkling/data";
+import { DATA_FOLDER, messageOf, replaceFile } from "@inkling/data";
 import {
   type Key,
   type KeyMode,
@@ -15,7 +15,7 @@ import {
   RevokedFile,
   type Store,
 } from "@inkling/store";
-import { cliAuthor } from "../config/user.ts";
+import { cliAuthor } from "../config/environment.ts";
 import { CliError } from "../terminal/errors.ts";
 import { copiedKeys, knowsKeys } from "./store.ts";
 
@@ -76,10 +76,8 @@ export function saveSecrets(keys: KeysOf, dataDir: string): string | undefined {
   const lines = secretLines(keys);
   if (lines.length === 0) return undefined;
   const path = join(dataDir, DATA_FOLDER.firstKeys);
-  const file = new AtomicFile(path, OWNER_ONLY);
   const head = "Created by the first run of `inkling up`. Store these elsewhere, then delete this file.";
-  file.write(`${[head, ...lines].join("\n")}\n`);
-  file.commit();
+  replaceFile(path, [`${[head, ...lines].join("\n")}\n`], { mode: OWNER_ONLY });
   return path;
 }
 

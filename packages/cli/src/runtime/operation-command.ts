@@ -22,11 +22,11 @@ import { finish } from "@inkling/server/turns";
 import { type Author, type Store, StoreError } from "@inkling/store";
 import { type Command, Option } from "commander";
 import { z } from "zod";
-import { cliAuthor } from "../config/user.ts";
-import { CliError, EXIT, type ExitCode, Stopped } from "../terminal/errors.ts";
+import { cliAuthor } from "../config/environment.ts";
+import { CliError, type ExitCode, Stopped, usage } from "../terminal/errors.ts";
 import { printable, table } from "../terminal/terminal.ts";
 import { addAction, type Context, type Flags, joined, type Result } from "./command.ts";
-import { expiryOf, parseDuration, pastOf } from "./durations.ts";
+import { durationMs, expiryOf, pastOf } from "./durations.ts";
 import { auditedBy, warnOfNewDatabase, withExistingStore, withStore } from "./store.ts";
 
 export const AUTHOR = ["--author <name>", "author for the audit trail (default: this user)"] as const;
@@ -58,6 +58,8 @@ export interface OperationCall {
   readonly settings: Settings;
   readonly flags: Flags;
   readonly updates?: Updates;
+  /** The author, unless it is the one of `--author`. */
+  readonly by?: Author;
 }
 
 /** Adds a command that is written by hand. */
@@ -140,18 +142,16 @@ function addOperation(
       usageError(titleOf(operation, resource), row, lines, [...args, ...flags], texts, hint);
     const names = flags.filter(({ name }) => texts[name] === undefined).map(({ shown }) => `--${shown}`);
     if (operation.route.startsWith("PATCH ") && names.length === flags.length)
-      throw new CliError(`nothing to ${word}`, `name at least one of ${names.join(", ")}`, EXIT.usage);
+      throw usage(`nothing to ${word}`, `name at least one of ${names.join(", ")}`);
     const parsed = parse(operation, [...args, ...flags], texts, refuse);
     if (face.here !== undefined && given.here) return face.here.run(settings, parsed);
     const input = ((await face.prepare?.(parsed, { context, settings, flags: given })) ??
       parsed) as typeof parsed;
     const isFirst = creates && warnOfNewDatabase(settings, context.terminal);
     try {
-      const run = (store?: Store) =>
-        runAll(operation, contextOf(context, settings, store, authorOf(given)), input);
-      const output = operation.needsNoDatabase
-        ? await run()
-        : await (creates ? withStore : withExistingStore)(settings, run);
+      const output = await withContext(operation, { context, settings, flags: given }, (here) =>
+        runAll(operation, here, input),
+      );
       const selects = flags.some(({ name }) => name !== "limit" && texts[name] !== undefined);
       const empty = selects ? (face.noMatch ?? face.empty) : face.empty;
       return resultOf(context, given, { ...face, empty }, output, input, isFirst);
@@ -172,21 +172,33 @@ function titleOf({ command, input, route }: AnyOperation, { noun }: Resource): s
 
 /** Runs an operation for a command that needs more than its own. @throws CliError */
 export const runOperation = <One extends AnyOperation>(
-  { context, settings, flags, updates }: OperationCall,
+  call: OperationCall,
   resource: Resource,
   operation: One,
   input: Input<One>,
   refuse: Refuse = (lines, hint) => new CliError(lines.join("\n"), hint),
-  open = withExistingStore,
-): Promise<Output<One>> => {
-  const run = (store?: Store) =>
-    operation
-      .run(contextOf(context, settings, store, authorOf(flags), updates), input)
-      .catch((error: unknown) => {
+  open?: typeof withStore,
+): Promise<Output<One>> =>
+  withContext(
+    operation,
+    call,
+    (here) =>
+      operation.run(here, input).catch((error: unknown) => {
         throw explain(error, resource, (input as { readonly id?: unknown }).id, refuse);
-      });
-  return operation.needsNoDatabase ? run() : open(settings, run);
-};
+      }),
+    open,
+  );
+
+/** Passes an operation's context to `work`, with the database if the operation needs it. */
+export function withContext<T>(
+  { needsNoDatabase, status }: AnyOperation,
+  { context, settings, flags, updates, by = authorOf(flags) }: OperationCall,
+  work: (here: OperationContext) => Promise<T>,
+  open = status === 201 ? withStore : withExistingStore,
+): Promise<T> {
+  const run = (store?: Store) => work(contextOf(context, settings, store, by, updates));
+  return needsNoDatabase ? run() : open(settings, run);
+}
 
 function resultOf(
   { terminal }: Context,
@@ -236,12 +248,12 @@ function listOf(output: unknown): readonly unknown[] | undefined {
 export const authorOf = ({ author }: Flags): Author => cliAuthor(author || undefined);
 
 /** @param store undefined for an operation that uses only the data folder */
-export const contextOf = (
+const contextOf = (
   { version, terminal, stopper }: Context,
   settings: Settings,
   store: Store | undefined,
   by: Author,
-  updates?: Updates,
+  updates: Updates | undefined,
 ): OperationContext => ({
   settings,
   store: store!, // undefined only for an operation whose row says needsNoDatabase
@@ -377,13 +389,7 @@ function fieldOf(field: Field, given: string | boolean, now: number): unknown {
   if (isTime(name)) return expiryOf(given, now);
   if (isPast(name) && !isArgument) return pastOf(given, now);
   if (!isDuration(name)) return fromText(schema, given);
-  const ms = parseDuration(given);
-  if (ms !== undefined) return ms / 1_000;
-  throw new CliError(
-    `--${shown} must be a number and s, m, h or d: it is ${JSON.stringify(given.slice(0, 60))}`,
-    `for example --${shown} 24h`,
-    EXIT.usage,
-  );
+  return durationMs(given, `--${shown}`, "24h") / 1_000;
 }
 
 /** Explains mistakes in terms of arguments and flags. */
@@ -411,7 +417,7 @@ function usageError(
     const field = fields.find((one) => one.name === name);
     return field === undefined || field.isArgument ? whole : `\`--${field.shown}\``;
   };
-  return new CliError([title, ...shown].join("\n"), hint.replace(/`(\w+)`/g, flagOf), EXIT.usage);
+  return usage([title, ...shown].join("\n"), hint.replace(/`(\w+)`/g, flagOf));
 }
 
 /** Turns a refusal into an error of the command line. Returns anything else unchanged. */

@@ -6,19 +6,9 @@ import type { Settings } from "@inkling/contract";
 import { DATA_FOLDER } from "@inkling/data";
 import { parseRuleset, type Ruleset, RulesetError } from "@inkling/engine/assess";
 import type { PublishedRuleset } from "@inkling/store";
-import { CliError, explainFileError } from "../terminal/errors.ts";
-import { formatCount } from "../terminal/terminal.ts";
+import { CliError } from "../terminal/errors.ts";
+import { counted } from "../terminal/terminal.ts";
 import { readStore } from "./answer.ts";
-import { STDIN_OR_OUT } from "./input.ts";
-
-/** Reads a ruleset's file, or standard input for "-". */
-export async function rulesetText(file: string): Promise<string> {
-  try {
-    return file === STDIN_OR_OUT ? await Bun.stdin.text() : readFileSync(file, "utf8");
-  } catch (error) {
-    throw explainFileError(error, file);
-  }
-}
 
 /**
  * Parses a ruleset.
@@ -31,9 +21,11 @@ export function parsedRuleset(text: string, name: string, number = 0): Ruleset {
   } catch (error) {
     if (!(error instanceof RulesetError)) throw error;
     const lines = error.mistakes.map(({ line, column, message }) => `${name}:${line}:${column}: ${message}`);
-    const what = lines.length === 1 ? "1 mistake" : `${formatCount(lines.length)} mistakes`;
     throw new CliError(
-      [`${name} has ${what}; nothing was changed`, ...lines.map((line) => `  ${line}`)].join("\n"),
+      [
+        `${name} has ${counted(lines.length, "mistake")}; nothing was changed`,
+        ...lines.map((line) => `  ${line}`),
+      ].join("\n"),
       "docs/decision-reference.md lists facts and reasons; docs/rulesets.md lists functions",
     );
   }

@@ -17,8 +17,8 @@ import {
   StoreError,
   withEntry,
 } from "@inkling/store";
+import { cliAuthor } from "../config/environment.ts";
 import { databaseFile, maskUrl } from "../config/settings.ts";
-import { cliAuthor } from "../config/user.ts";
 import { CliError } from "../terminal/errors.ts";
 import { type ErrorOutput, warn } from "../terminal/terminal.ts";
 import { ensureWritable } from "./data-folder.ts";

@@ -2,7 +2,7 @@
 
 import { type Plan, type Tally, unparsable } from "@inkling/bulk";
 import { renderBar } from "./progress.ts";
-import { formatCount, printable, type Style, type Terminal, table, warn } from "./terminal.ts";
+import { counted, formatCount, printable, type Style, type Terminal, table, warn } from "./terminal.ts";
 
 const TOP_COUNTRIES = 12;
 const CELLS = 30;
@@ -71,7 +71,7 @@ const sumOf = (counts: Readonly<Record<string, number>>) =>
 export function unparsableText(tally: Tally): string {
   const { lines, share } = unparsable(tally);
   const first = tally.firstUnparsable === undefined ? "" : `, ${firstText(tally.firstUnparsable)}`;
-  return `${formatCount(lines)} unparsable ${lines === 1 ? "line" : "lines"} (${percent(share)}${first})`;
+  return `${counted(lines, "unparsable line")} (${percent(share)}${first})`;
 }
 
 const firstText = (line: number) => `the first is line ${formatCount(line)}`;
@@ -103,7 +103,7 @@ export function printTally(
     for (const text of irregularities(tally)) warn(terminal, text);
     return;
   }
-  const counts = [rowsText(tally), unparsableText(tally)];
+  const counts = [counted(tally.rows, "row"), unparsableText(tally)];
   for (const [{ withoutIp, withoutEmail }, { ip, email, ipTitle }] of columnsOf(tally, plan)) {
     const where = plan.next === undefined ? "" : ` in ${printable(ipTitle ?? "")}`;
     if (ip !== undefined) counts.push(`${formatCount(withoutIp)} without a public IP address${where}`);
@@ -115,10 +115,8 @@ export function printTally(
   else err(`${style.dim(line)}\n`);
 }
 
-const rowsText = ({ rows }: Tally) => `${formatCount(rows)} ${rows === 1 ? "row" : "rows"}`;
-
 function summary(tally: Tally, plan: Plan, release: string, style: Style): string {
-  const parts = [style.bold(rowsText(tally)), unparsableText(tally), `release ${release}`];
+  const parts = [style.bold(counted(tally.rows, "row")), unparsableText(tally), `release ${release}`];
   for (const [counted, { ip, email, ipTitle }] of columnsOf(tally, plan)) {
     if (ip !== undefined && plan.next !== undefined) parts.push("", style.bold(printable(ipTitle ?? "")));
     if (ip !== undefined) parts.push(...ipParts(counted, style));

@@ -94,6 +94,15 @@ export function explainTargetError(error: unknown, target: string): unknown {
   return explainFileError(error, isFolderMissing ? `the folder ${dirname(target)}` : target);
 }
 
+/** Calls `act`, and explains errors about the file that it writes. @throws CliError */
+export function writingTo<T>(target: string, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    throw explainTargetError(error, target);
+  }
+}
+
 /**
  * Turns a file-system error about `what` into a CliError. Returns anything else unchanged.
  * @param dataDir the data folder, if `what` is this folder or a file in it

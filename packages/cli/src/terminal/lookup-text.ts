@@ -4,7 +4,7 @@
 
 import { FLAG_ROWS, type Geolocation, REPUTATION_FLAGS } from "@inkling/contract";
 import { feedAgeSeconds, type Lookup } from "@inkling/engine";
-import { formatAgo, type Style, table } from "./terminal.ts";
+import { firstOf, formatAgo, type Style, table } from "./terminal.ts";
 
 /** An entry of evidence: docs/evidence.md. */
 type Entry = NonNullable<Geolocation["evidence"]>[number];
@@ -209,12 +209,7 @@ function flagLine({ flag, name }: FlagRow, { answer, missing, style }: LookupRes
 const sourceName = ({ feed, id, label }: Entry) =>
   feed === "override" ? `your override ${id ?? ""}`.trimEnd() : feed === "inkling" ? label : feed;
 
-function feedList(feeds: readonly string[]): string {
-  const different = [...new Set(feeds)];
-  const more = different.length - FEEDS_SHOWN;
-  const shown = different.slice(0, FEEDS_SHOWN);
-  return more > 0 ? `${shown.join(", ")} and ${more} more` : shown.join(", ");
-}
+const feedList = (feeds: readonly string[]) => firstOf([...new Set(feeds)], FEEDS_SHOWN);
 
 /** Claims that set no flag ("role account", "public resolver"), and probable typos. */
 function remarks({ answer }: LookupResult): string[][] {

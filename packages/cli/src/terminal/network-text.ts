@@ -2,7 +2,7 @@
 
 import { FLAG_ROWS, REPUTATION_FLAGS, type ReputationFlag } from "@inkling/contract";
 import type { NetworkSource, NetworksReport, SystemReport } from "@inkling/server/network-sources";
-import { formatCount, type Style, table } from "./terminal.ts";
+import { counted, firstOf, formatCount, type Style, table } from "./terminal.ts";
 
 interface Look {
   readonly missing: readonly string[];
@@ -87,7 +87,7 @@ function details(report: NetworksReport, look: Look): string {
   const how = look.withEvidence || count <= PARTS_SHOWN ? "" : "; --evidence shows more";
   return [
     table(rows.map(([name, ...cells]) => [`  ${name}`, ...cells])),
-    `  ${formatCount(count)} part${count === 1 ? "" : "s"}, flagged ones first`,
+    `  ${counted(count, "part")}, flagged ones first`,
     table(parts),
     ...(rest > 0 ? [`    and ${formatCount(rest)} more${how}`] : []),
   ].join("\n");
@@ -114,11 +114,6 @@ const feedName = ({ feed, id }: NetworkSource) => (feed === "override" ? `your o
 
 const labelText = (source: NetworkSource) =>
   `${source.label.replaceAll(/[_-]/g, " ")} (${feedName(source)}) ${percent(source.share)}`;
-
-function firstOf(texts: readonly string[], count: number): string {
-  const more = texts.length - count;
-  return `${texts.slice(0, count).join(", ")}${more > 0 ? ` and ${formatCount(more)} more` : ""}`;
-}
 
 /** Returns a text such as "100%", "3.2%" or "< 0.1%". */
 function percent(share: number): string {

@@ -2,7 +2,7 @@
 
 import type { BuildEvent } from "@inkling/compiler/events";
 import type { FeedReport } from "@inkling/engine";
-import { formatBytes, formatCount, type Style, type Terminal } from "./terminal.ts";
+import { counted, formatBytes, formatCount, type Style, type Terminal } from "./terminal.ts";
 
 /** Milliseconds between two lines about the same long step in a plain log. */
 export const PLAIN_EVERY_MS = 10_000;
@@ -78,7 +78,7 @@ export class Progress {
     if (length <= MAX_LINES_WITHOUT_FILE) keep.push(...this.withoutFile);
     else
       keep.push(
-        `  ${this.terminal.style.yellow(`the mirror has no file for ${feedCount(length)}`)}: run \`inkling data status\` to list them`,
+        `  ${this.terminal.style.yellow(`the mirror has no file for ${counted(length, "feed")}`)}: run \`inkling data status\` to list them`,
       );
     this.withoutFile = [];
     if (this.step === undefined) return;
@@ -116,13 +116,10 @@ function unreachedLines(why: string, feeds: readonly FeedReport[], style: Style)
     instead.set(used, [...(instead.get(used) ?? []), id]);
   }
   return [
-    `  ${style.yellow(`${feedCount(feeds.length)} could not be reached`)}: ${why}`,
+    `  ${style.yellow(`${counted(feeds.length, "feed")} could not be reached`)}: ${why}`,
     ...[...instead].map(([used, ids]) => `    in use instead: ${used} (${ids.join(", ")})`),
   ];
 }
-
-/** Returns a text such as "1 feed" or "25 feeds". */
-export const feedCount = (count: number) => `${count} ${count === 1 ? "feed" : "feeds"}`;
 
 /** Where a feed's copy came from, as shown. */
 export const SOURCES = {
@@ -146,10 +143,13 @@ export function stepLine(step: Omit<Step, "mentioned">, now: number, columns: nu
   return `  ${name}${style.dim(tail)}`;
 }
 
+export const REDRAW_MS = 100;
+
 /** The line on standard error that is rewritten in place. It prints nothing if lines cannot be rewritten. */
 export class LiveLine {
   private readonly terminal: Pick<Terminal, "err" | "live">;
   private isDrawn = false;
+  private drawnAt = Number.NEGATIVE_INFINITY;
 
   constructor(terminal: Pick<Terminal, "err" | "live">) {
     this.terminal = terminal;
@@ -160,6 +160,14 @@ export class LiveLine {
     if (line === undefined || !this.terminal.live) return;
     this.terminal.err(line);
     this.isDrawn = true;
+  }
+
+  /** Shows what `line` returns, unless the line has just been rewritten. */
+  refresh(line: () => string): void {
+    const now = performance.now();
+    if (now - this.drawnAt < REDRAW_MS) return;
+    this.drawnAt = now;
+    this.show(line());
   }
 
   clear(): void {
@@ -187,33 +195,13 @@ function amount(step: Pick<Step, "done" | "total">): string {
 
 const seconds = (milliseconds: number) => (milliseconds / 1000).toFixed(1);
 
-const REDRAW_MS = 100;
-
-/** `██████░░░░  43%  1,234,567 rows/s  12 s left`, rewritten in place. */
-export class RateLine extends LiveLine {
-  private readonly size: number | undefined;
-  private readonly started = performance.now();
-  private drawnAt = 0;
-
-  constructor(terminal: Terminal, size: number | undefined) {
-    super(terminal);
-    this.size = size;
-  }
-
-  showRate(bytes: number, rows: number): void {
-    const now = performance.now();
-    if (now - this.drawnAt < REDRAW_MS) return;
-    this.drawnAt = now;
-    const seconds = (now - this.started) / 1000;
-    const rate = `${formatCount(Math.round(rows / seconds))} rows/s`;
-    const { size } = this;
-    if (!size) {
-      this.show(`  ${rate}  ${formatBytes(bytes)}`);
-      return;
-    }
-    const part = bytes / size;
-    const percent = `${String(Math.floor(part * 100)).padStart(3)}%`;
-    const left = bytes > 0 ? `${Math.ceil((seconds * (size - bytes)) / bytes)} s left` : formatBytes(0);
-    this.show(`  ${renderBar(part, 24)} ${percent}  ${rate}  ${left}`);
-  }
+/** Returns a text such as `██████░░░░  43%  1,234,567 rows/s  12 s left`. @param size total bytes, if they are known */
+export function rateText(bytes: number, size: number | undefined, rows: number, since: number): string {
+  const seconds = (performance.now() - since) / 1000;
+  const rate = `${formatCount(Math.round(rows / seconds))} rows/s`;
+  if (!size) return `  ${rate}  ${formatBytes(bytes)}`;
+  const part = bytes / size;
+  const percent = `${String(Math.floor(part * 100)).padStart(3)}%`;
+  const left = bytes > 0 ? `${Math.ceil((seconds * (size - bytes)) / bytes)} s left` : formatBytes(0);
+  return `  ${renderBar(part, BAR_CELLS)} ${percent}  ${rate}  ${left}`;
 }

@@ -1,7 +1,7 @@
 // replay-text.ts: describes, as text for people, how a ruleset would have changed past decisions.
 
 import type { ReplayExample, ReplayReport, Share } from "@inkling/engine/assess";
-import { formatCount, printable, type Style, table } from "./terminal.ts";
+import { counted, formatCount, printable, type Style, table } from "./terminal.ts";
 
 export function replayText(report: ReplayReport, style: Style): string {
   const { decisions, changed, from, to, outcomes, actions, rules, reasons } = report;
@@ -9,13 +9,13 @@ export function replayText(report: ReplayReport, style: Style): string {
   const labelled = outcomes.fraud + outcomes.legitimate;
   const percent = ((100 * changed) / decisions).toFixed(changed > 0 && changed / decisions < 0.01 ? 2 : 1);
   const parts = [
-    `${countOf(decisions)} from ${day(from)} to ${day(to)}; ${style.bold(`${formatCount(changed)} would change`)} (${percent}%)`,
+    `${counted(decisions, "decision")} from ${day(from)} to ${day(to)}; ${style.bold(`${formatCount(changed)} would change`)} (${percent}%)`,
     labelled === 0
       ? "there are no outcomes, so the precision of rules is unknown"
       : `outcomes: ${formatCount(outcomes.fraud)} fraud, ${formatCount(outcomes.legitimate)} legitimate`,
     ...report.unknown_facts.map(({ fact, decisions: count }) =>
       style.yellow(
-        `${fact} is unknown in ${countOf(count)}: rules that read this fact do not match these decisions`,
+        `${fact} is unknown in ${counted(count, "decision")}: rules that read this fact do not match these decisions`,
       ),
     ),
     "",
@@ -32,8 +32,6 @@ export function replayText(report: ReplayReport, style: Style): string {
   parts.push("", reasonsText(reasons));
   return printable(parts.join("\n"));
 }
-
-const countOf = (count: number) => `${formatCount(count)} ${count === 1 ? "decision" : "decisions"}`;
 
 const day = (at: string | null) => (at ?? "").slice(0, 10);
 

@@ -217,3 +217,13 @@ export function formatAgo(milliseconds: number): string {
 }
 
 export const formatCount = (count: number) => count.toLocaleString("en-US");
+
+/** Returns the first texts, such as "a, b and 3 more". */
+export function firstOf(texts: readonly string[], count: number): string {
+  const more = texts.length - count;
+  return `${texts.slice(0, count).join(", ")}${more > 0 ? ` and ${formatCount(more)} more` : ""}`;
+}
+
+/** Returns a text such as "1 decision" or "1,203 decisions". */
+export const counted = (count: number, one: string, many = `${one}s`) =>
+  `${formatCount(count)} ${count === 1 ? one : many}`;
