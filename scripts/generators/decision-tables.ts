@@ -43,7 +43,7 @@ const starterRules = (): string[][] =>
     const text = comment.replace(/^# /gm, "").trim().replaceAll("\n", " ");
     return [
       code(setting("name")!),
-      text.replace(/docs\/(\w+\.md#(\w+))/, "[$2]($1)"),
+      text.replace(/docs\/([\w-]+)\.md/, "[$1]($1.md)"),
       action.filter(Boolean).join(" "),
       setting("mode")!,
     ];

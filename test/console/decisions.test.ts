@@ -236,8 +236,8 @@ describe("rules", () => {
     const live = STARTER_RULESET.replace('mode = "shadow"', 'mode = "live"');
     await write(live);
     await checked("1 live rule, 4 in shadow; 4 of 5 examples pass");
-    await page.getByText("expected allow and rules no-hosting-sign-ups; got deny").waitFor();
-    await write(live.replace('"hosting" }\naction = "allow"', '"hosting" }\naction = "deny"'));
+    await page.getByText("expected allow and rules no-hosting-sign-ups; got challenge").waitFor();
+    await write(live.replace('"hosting" }\naction = "allow"', '"hosting" }\naction = "challenge"'));
     await checked("1 live rule, 4 in shadow; 5 of 5 examples pass");
     await write(STARTER_RULESET.replace("challenge = 0.5", "challenge = 0.3"));
     await checked("0 live rules");

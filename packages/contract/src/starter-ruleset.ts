@@ -22,10 +22,12 @@ deny = 0.85
 # plan = "text"
 
 # Sign-ups from a data centre, except those of people behind a privacy relay or a corporate gateway, such as Zscaler's.
+# People also come from data centres, so this rule challenges. The score may still deny the sign-up.
 [[rule]]
 name = "no-hosting-sign-ups"
 when = 'event == "sign_up" && ip.kind == "hosting" && !("relay" in ip.services) && !("gateway" in ip.services)'
-then = "deny"
+then = "challenge"
+at_least = true
 mode = "shadow"
 
 # A Tor exit may read, but registers only after a challenge. The score may still deny the sign-up.

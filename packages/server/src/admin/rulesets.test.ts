@@ -72,7 +72,7 @@ test("a ruleset with mistakes changes nothing, and every mistake is listed", asy
   const refused = await ask("POST", "rulesets", { text: failing });
   expect(refused.document.problems).toEqual([
     'The example "a login from a network where 20 others failed" gives challenge, rules credential-stuffing. Correct the rule, or what the example expects.',
-    'The example "a sign-up from a data centre" gives deny, rules no-hosting-sign-ups. Correct the rule, or what the example expects.',
+    'The example "a sign-up from a data centre" gives challenge, rules no-hosting-sign-ups. Correct the rule, or what the example expects.',
   ]);
   expect((await store.rulesets.newest()).number).toBe(0);
 });
