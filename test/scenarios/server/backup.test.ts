@@ -365,6 +365,11 @@ describe("a backup", () => {
       code: 1,
       err: expect.stringContaining("the folder"),
     });
+    expect(await inkling(host, "backup", "-")).toMatchObject({
+      code: 2,
+      err: "inkling: a backup cannot be written to standard output\nhint: name a file, such as inkling.backup\n",
+    });
+    expect(existsSync(join(host.dataDir, "-"))).toBe(false);
     const [fifo, link] = [join(host.dataDir, "fifo"), join(host.dataDir, "link")];
     Bun.spawnSync(["mkfifo", fifo]);
     expect(await inkling(host, "backup", fifo)).toMatchObject({

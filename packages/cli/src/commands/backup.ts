@@ -17,7 +17,8 @@ import {
   SETTINGS_FILE,
 } from "../runtime/backup.ts";
 import { addAction, type Context } from "../runtime/command.ts";
-import { CliError } from "../terminal/errors.ts";
+import { STDIN_OR_OUT } from "../runtime/input.ts";
+import { CliError, usage } from "../terminal/errors.ts";
 import { LiveLine } from "../terminal/progress.ts";
 import { counted, formatBytes, formatCount, printable, warn } from "../terminal/terminal.ts";
 
@@ -47,6 +48,8 @@ Examples:
   tar -tf inkling.backup`,
     );
   addAction(command, context, ["dataDir"], async (loaded, file: string) => {
+    if (file === STDIN_OR_OUT)
+      throw usage("a backup cannot be written to standard output", "name a file, such as inkling.backup");
     const path = resolve(context.cwd, file);
     if (existsSync(path)) throw new CliError(`${path} already exists`, "name another file");
     const input = { loaded, path: prepareOutput(path) ?? path, program: context.version };
