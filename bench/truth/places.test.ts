@@ -2,8 +2,10 @@
 // counts as right, wrong and silent.
 
 import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { formatIp } from "@inkling/engine";
-import { radiusCells, readProbes, type Scored, scoreCells } from "./places.ts";
+import { radiusCells, readProbes, type Scored, scoreCells, summaryTable } from "./places.ts";
 
 const probe = (address_v4: string | null, tags: readonly unknown[], more: object = {}) => ({
   ...{ id: 1, address_v4, address_v6: null, country_code: "DE", latitude: 52.5, longitude: 13.4, tags },
@@ -63,4 +65,16 @@ test("cities that count by radius", () => {
     ...["25.0%; 100.0%", "25.0%; 100.0%", "25.0%; 100.0%", "50.0%; 50.0%", "50.0%; 50.0%", "50.0%; 50.0%"],
   ]);
   expect(radiusCells([answer(true, 0, 20)])[0]).toBe("0%");
+});
+
+test("the summary in docs/accuracy.md has the figures of the table below it", () => {
+  const page = readFileSync(join(import.meta.dir, "../../docs/accuracy.md"), "utf8");
+  const partOf = (name: string) =>
+    page.split(`<!-- ${name}: npm run bench -- truth -->`)[1]!.split("<!-- end of what")[0]!.trim();
+  const scores = partOf("places")
+    .split("\n")
+    .map((line) => line.slice(2, -2).split(" | "));
+  const summary = summaryTable(scores).trim();
+  expect(summary.split("\n").length).toBeGreaterThan(5);
+  expect(partOf("places in short")).toBe(summary);
 });

@@ -293,6 +293,35 @@ export function scoreCells(answers: readonly Scored[]): string[] {
   ];
 }
 
+const SUMMARY_HEADS = [
+  ...["class", "networks", "country right: Inkling", "GeoLite2"],
+  ...["city right: Inkling", "GeoLite2", "city wrong: Inkling", "GeoLite2"],
+];
+/** Fewer networks say too little for the summary. */
+const MIN_IN_SUMMARY = 30;
+
+/**
+ * Returns the table of Inkling beside GeoLite2. The release of seeds has read none of the samples, so both answer about
+ * the same networks.
+ * @param scores rows of {@link Places.scores}
+ */
+export function summaryTable(scores: readonly (readonly string[])[]): string {
+  const cellsOf = (of: string, database: string) => {
+    const row = scores.find(([its, name]) => its === of && name === database) ?? [];
+    return [8, 4, 5].map((column) => row[column]?.split(" ")[0] ?? "");
+  };
+  const rows = scores
+    .filter(
+      ([, name, networks = ""]) =>
+        name === "Inkling, seeds" && Number(networks.replaceAll(",", "")) >= MIN_IN_SUMMARY,
+    )
+    .map(([of = "", name = "", networks = ""]) => {
+      const [own, other] = [cellsOf(of, name), cellsOf(of, "GeoLite2")];
+      return [of, networks, ...own.flatMap((cell, i) => [cell, other[i]!])];
+    });
+  return tableOf(SUMMARY_HEADS, rows);
+}
+
 /** The largest radius, in kilometres, of the cities that count in a column of the table by radius. */
 const RADII = [10, 20, 50, 100, 200, Number.POSITIVE_INFINITY];
 
@@ -307,6 +336,7 @@ export const radiusCells = (answers: readonly Scored[]): string[] =>
   });
 
 export interface Places {
+  readonly summary: string;
   /** All classes and databases. */
   readonly scores: string;
   readonly byRadius: string;
@@ -347,6 +377,7 @@ export async function placeTables(builds: readonly Build[]): Promise<Places> {
   const lacks = [...missing, ...opened.missing].map((why) => `- Not measured: ${why}\n`).join("");
   const limits = RADII.map((most) => (most === Number.POSITIVE_INFINITY ? "any" : `at most ${most} km`));
   return {
+    summary: summaryTable(scores),
     scores: tableOf(SCORE_HEADS, scores),
     byRadius: tableOf(["class", "database", ...limits], byRadius),
     databases: opened.table,

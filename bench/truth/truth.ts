@@ -56,6 +56,7 @@ export async function writeTruth(commit: string): Promise<string> {
   ];
   const file = join(BENCH, "TRUTH.md");
   writeFileSync(file, parts.join("\n"));
+  writeIntoDocs("docs/accuracy.md", "places in short", places.summary);
   writeIntoDocs("docs/accuracy.md", "places", `${places.scores}\n${places.databases}`);
   writeIntoDocs("docs/accuracy.md", "places by radius", places.byRadius);
   writeIntoDocs("docs/accuracy.md", "disposable", table(disposable.main));
