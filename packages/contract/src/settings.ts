@@ -147,7 +147,7 @@ export const SETTINGS = {
     type: "yes or no",
     default: false,
     help: "answer lookups although data of a flag is missing; the Inkling-Data-State header lists what is missing",
-    docs: "`1`: a lookup whose data is incomplete returns an answer without it instead of 503 `DATA_NOT_LOADED`. `Inkling-Data-State` lists what is missing.",
+    docs: "`1`: a lookup that has no data for a flag or for the location returns an answer without it instead of 503 `DATA_NOT_LOADED`. `Inkling-Data-State` lists what is missing.",
     readBy: ["primary", "worker"],
   },
   channel: {

@@ -181,7 +181,7 @@ export const status = z
   .strictObject({
     version: text,
     allow_missing: z.boolean().meta({
-      description: "Does the server answer lookups whose data is incomplete (INKLING_ALLOW_MISSING)?",
+      description: "Does the server answer lookups although data is missing (INKLING_ALLOW_MISSING)?",
     }),
     release: z
       .strictObject({
