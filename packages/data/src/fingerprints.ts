@@ -27,9 +27,6 @@ export function hashFile(path: string): { readonly sha256: string; readonly byte
   }
 }
 
-/** The stamp of a file that does not exist. */
-export const NO_FILE = "-";
-
 /**
  * Returns a text that changes if a file is written to or replaced. It does not include ctime, because a backup with
  * hard links changes it.
@@ -38,7 +35,7 @@ export const NO_FILE = "-";
 export function fileStamp(path: string): string {
   try {
     const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return stat === undefined ? NO_FILE : `${stat.ino}:${stat.size}:${stat.mtimeNs}`;
+    return stat === undefined ? "-" : `${stat.ino}:${stat.size}:${stat.mtimeNs}`;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code ?? "unknown";
   }

@@ -4,12 +4,12 @@
 export * from "./atomic-file.ts";
 export * from "./byte-buffer.ts";
 export { CHANNEL_FAULTS } from "./channel/channel-error.ts";
-export * from "./channel/host-report.ts";
 export * from "./channel/location.ts";
 export * from "./channel/report.ts";
 export * from "./errors.ts";
 export * from "./feeds-report.ts";
 export * from "./fingerprints.ts";
+export * from "./host-report.ts";
 export * from "./layout.ts";
 export * from "./live/live.ts";
 export * from "./live/poller.ts";

@@ -20,15 +20,13 @@ import {
 } from "@inkling/engine";
 import { DATA_FOLDER } from "./layout.ts";
 import { loadFfi, openLibc } from "./libc.ts";
-import { explained, type NamedRelease, openManifest, ReleaseError } from "./releases.ts";
+import { explained, type NamedRelease, openManifest, ReleaseError, segmentsOf } from "./releases.ts";
 
 /** Checks that the files of a release exist and have the right size, without reading them. @throws ReleaseError */
 export function checkSizes(dataDir: string, name: string): NamedRelease {
   const manifest = openManifest(dataDir, name);
   return explained(dataDir, name, () => {
-    for (const segment of Object.values(manifest.segments)) {
-      if (segment !== undefined) checkSize(dataDir, segment);
-    }
+    for (const segment of segmentsOf(manifest)) checkSize(dataDir, segment);
     return { name, manifest };
   });
 }

@@ -17,9 +17,9 @@ import {
   DataFolderLocked,
   findCurrent,
   findLock,
-  findNewest,
   hasSegment,
   KEPT_RELEASES,
+  keptManifests,
   lockDataFolder,
   pin,
   prepareDataFolder,
@@ -83,7 +83,7 @@ describe("publishing", () => {
       const whole = { ...content, segments: { ...content.segments, network } };
       expect(releaseId(whole)).toBe(releaseId(content)); // older versions drop the unknown field
       const name = publish(dataDir, { id: releaseId(whole), ...whole });
-      expect(findNewest(dataDir)).toMatchObject({ name, manifest: { segments: { network } } });
+      expect(keptManifests(dataDir)[0]).toMatchObject({ name, manifest: { segments: { network } } });
       const feeds = [
         { id: "asn", sets: "network", source: "seed", state: "loaded", entries: 1, licence: "x" },
       ];
@@ -119,7 +119,7 @@ describe("publishing", () => {
       const newestFirst = names.slice(-KEPT_RELEASES).reverse();
       expect(releaseNames(dataDir)).toEqual(newestFirst);
       expect(names).not.toContain(ahead);
-      expect(findNewest(dataDir)?.name).toBe(newestFirst[0]!);
+      expect(keptManifests(dataDir)[0]?.name).toBe(newestFirst[0]!);
       expect(releasesBefore(dataDir, newestFirst[1]!)).toEqual(newestFirst.slice(2));
       expect(releasesBefore(dataDir, "20990101T000000000Z-000000000000")).toEqual(newestFirst);
       rmSync(join(dataDir, "published")); // an earlier version did not write this file
@@ -149,7 +149,7 @@ describe("publishing", () => {
       rmSync(path);
       symlinkSync("/proc/self/mem", path); // EIO
       const next = publish(dataDir, manifest(dataDir, 2));
-      expect([currentName(dataDir), findNewest(dataDir)?.name]).toEqual([pinned, next]);
+      expect([currentName(dataDir), keptManifests(dataDir)[0]?.name]).toEqual([pinned, next]);
       replaceFile(path, ["{"]);
       const last = publish(dataDir, manifest(dataDir, 3));
       expect(currentName(dataDir)).toBe(last); // a damaged release is not in use

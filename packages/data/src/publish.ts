@@ -20,6 +20,7 @@ import {
   pinnedName,
   ReleaseError,
   releaseNames,
+  segmentsOf,
 } from "./releases.ts";
 
 /** Number of releases that are kept for a rollback, including the current release. */
@@ -119,26 +120,22 @@ function removeOldReleases(
 ): Set<string> | undefined {
   const inUse = [findCurrent(dataDir)?.name, pinnedName(dataDir), served];
   const needed = new Set<string>();
-  const need = ({ segments }: Pick<Release, "segments">) => {
-    for (const segment of Object.values(segments)) {
-      if (segment !== undefined) needed.add(DATA_FOLDER.segmentFile(segment.sha256));
-    }
-  };
   let sound = 0;
   for (const name of releaseNames(dataDir)) {
-    const isKept = sound < kept || inUse.includes(name);
-    if (!isKept) rmSync(join(dataDir, DATA_FOLDER.releaseFile(name)), { force: true });
-    else {
-      try {
-        need(openManifest(dataDir, name));
-        checkSizes(dataDir, name);
-        sound++;
-      } catch (error) {
-        // A rollback cannot use this release, so the release does not count. Without a manifest, the release does not
-        // keep any segments either.
-        if (!(error instanceof ReleaseError)) throw error;
-        if (error.isRetryable) return undefined;
-      }
+    if (sound >= kept && !inUse.includes(name)) {
+      rmSync(join(dataDir, DATA_FOLDER.releaseFile(name)), { force: true });
+      continue;
+    }
+    try {
+      const manifest = openManifest(dataDir, name);
+      for (const { sha256 } of segmentsOf(manifest)) needed.add(DATA_FOLDER.segmentFile(sha256));
+      checkSizes(dataDir, name);
+      sound++;
+    } catch (error) {
+      // A rollback cannot use this release, so the release does not count. Without a manifest, the release does not
+      // keep any segments either.
+      if (!(error instanceof ReleaseError)) throw error;
+      if (error.isRetryable) return undefined;
     }
   }
   return needed;
@@ -150,11 +147,13 @@ function removeOldReleases(
  */
 function removeLeftovers(dataDir: string): void {
   const feeds = join(dataDir, DATA_FOLDER.feeds);
-  const folders = readdirSync(feeds, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  const all = [DATA_FOLDER.segments, DATA_FOLDER.releases, DATA_FOLDER.feeds, "."].map((part) =>
-    join(dataDir, part),
-  );
-  for (const folder of [...all, ...folders.map(({ name }) => join(feeds, name))]) {
+  const ofFeeds = readdirSync(feeds, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const folders = [
+    ...[".", DATA_FOLDER.segments, DATA_FOLDER.releases, DATA_FOLDER.feeds].map((part) =>
+      join(dataDir, part),
+    ),
+    ...ofFeeds.map(({ name }) => join(feeds, name)),
+  ];
+  for (const folder of folders)
     for (const file of readdirSync(folder).filter(isLeftover)) rmSync(join(folder, file), { force: true });
-  }
 }

@@ -9,6 +9,7 @@ import {
   releaseContent,
   releaseName,
   release as releaseSchema,
+  type SegmentReport,
   unfoundedAnswers,
 } from "@inkling/engine";
 import { replaceFile } from "./atomic-file.ts";
@@ -103,19 +104,12 @@ export function releaseNames(dataDir: string): string[] {
 /**
  * Finds the stored release with this name or id, and returns its name. If several releases have the id, the newest of
  * them counts.
- */
-function keptName(dataDir: string, text: string): string | undefined {
-  return releaseNames(dataDir).find((name) => isNameOrId(text, name));
-}
-
-/**
- * Like {@link keptName}, but never undefined.
  * @throws ReleaseError with the stored releases, if none has this name or id
  */
 export function requireKeptName(dataDir: string, text: string): string {
-  const name = keptName(dataDir, text);
-  if (name !== undefined) return name;
   const names = releaseNames(dataDir);
+  const name = names.find((each) => isNameOrId(text, each));
+  if (name !== undefined) return name;
   if (names.length === 0) throw noRelease(dataDir);
   throw new ReleaseError(
     `there is no release ${text} in ${dataDir}`,
@@ -199,15 +193,6 @@ export function keptManifests(dataDir: string): NamedRelease[] {
   });
 }
 
-/** Finds the newest release with a readable manifest: usually the current one, unless an older one is pinned. */
-export function findNewest(dataDir: string): NamedRelease | undefined {
-  for (const name of releaseNames(dataDir)) {
-    const manifest = findManifest(dataDir, name);
-    if (manifest !== undefined) return { name, manifest };
-  }
-  return undefined;
-}
-
 /** Reads the name of the current release. @throws ReleaseError if there is no release yet */
 export function requireCurrentName(dataDir: string): string {
   const name = currentName(dataDir);
@@ -241,12 +226,15 @@ export function findDenied(dataDir: string): ReleaseError | undefined {
   return undefined;
 }
 
+export const segmentsOf = ({ segments }: Pick<Release, "segments">): SegmentReport[] =>
+  Object.values(segments).filter((segment) => segment !== undefined);
+
 /** Lists the segment files named in a release's manifest; none if the manifest cannot be read. */
 export function segmentFiles(dataDir: string, name: string): string[] {
-  const segments = Object.values(findManifest(dataDir, name)?.segments ?? {});
-  return segments.flatMap((segment) =>
-    segment === undefined ? [] : [join(dataDir, DATA_FOLDER.segmentFile(segment.sha256))],
-  );
+  const manifest = findManifest(dataDir, name);
+  return manifest === undefined
+    ? []
+    : segmentsOf(manifest).map(({ sha256 }) => join(dataDir, DATA_FOLDER.segmentFile(sha256)));
 }
 
 /** Computes the id of a release from the content of its manifest. */

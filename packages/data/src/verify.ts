@@ -19,7 +19,7 @@ import {
   type SegmentReport,
 } from "@inkling/engine";
 import { messageOf, otherVersionHint, rebuildHint } from "./errors.ts";
-import { fileStamp, hashFile, NO_FILE } from "./fingerprints.ts";
+import { hashFile } from "./fingerprints.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { mapFile, readStart } from "./open.ts";
 import { findCurrent, isRetryable, openManifest, ReleaseError, releasesBefore } from "./releases.ts";
@@ -80,20 +80,10 @@ export function brokenSegments(dataDir: string, manifest: Release): SegmentVerdi
 
 const misnamed = (problem: string): Problem => ({ problem, isIntact: true, isMisnamed: true });
 
-function faultOf(error: unknown): Problem {
-  return {
-    problem: messageOf(error),
-    ...(isRetryable(error) && { isRetryable: true }),
-  };
-}
-
 function findProblem(path: string, kind: SegmentKind, report: SegmentReport): Problem {
   try {
-    const stamp = fileStamp(path);
-    if (stamp === NO_FILE) return { problem: "is missing", isGone: true };
     if (typeof Bun !== "undefined") Bun.gc(true); // frees the memory of the previous segment
     const { sha256, bytes } = hashFile(path);
-    if (fileStamp(path) !== stamp) return { problem: "changed while it was being read", isRetryable: true };
     const isIntact = sha256 === report.sha256;
     if (bytes !== report.bytes) {
       const problem = `has ${bytes} bytes instead of ${report.bytes}`;
@@ -110,7 +100,8 @@ function findProblem(path: string, kind: SegmentKind, report: SegmentReport): Pr
     if (!isIntact) problems.push(`SHA-256 is ${sha256.slice(0, 12)}…, which does not match its name`);
     return problems.length === 0 ? {} : { problem: problems.join("; "), ...(isIntact && { isIntact }) };
   } catch (error) {
-    return faultOf(error);
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { problem: "is missing", isGone: true };
+    return { problem: messageOf(error), ...(isRetryable(error) && { isRetryable: true }) };
   }
 }
 

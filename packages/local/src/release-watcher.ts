@@ -17,6 +17,7 @@ import {
   rebuildHint,
   releasesBefore,
   requireCurrentName,
+  segmentsOf,
   sha256Hex,
   verifyRelease,
 } from "@inkling/data";
@@ -206,7 +207,7 @@ export class ReleaseWatcher {
   private async handOver(name: string): Promise<void> {
     const { dataDir } = this.options;
     const { manifest } = checkFiles(dataDir, name);
-    const reports = Object.values(manifest.segments).filter((segment) => segment !== undefined);
+    const reports = segmentsOf(manifest);
     const segments = new Map<string, Uint8Array<ArrayBuffer>>();
     if (!MAPS_FILES) {
       explained(dataDir, name, () => {

@@ -4,7 +4,7 @@
 
 import { Worker } from "node:worker_threads";
 import { InklingError } from "@inkling/client";
-import { explained, loadRelease, MAPS_FILES, mapSegment } from "@inkling/data";
+import { explained, loadRelease, MAPS_FILES, mapSegment, segmentsOf } from "@inkling/data";
 import type { ChannelRuleset } from "@inkling/data/channel";
 import type { LoadedRelease } from "@inkling/engine";
 import type { SourceOptions } from "./read-options.ts";
@@ -99,10 +99,9 @@ export class Releases {
     if (!MAPS_FILES) {
       // The bytes are kept even if the release cannot be opened, because the thread does not send them again.
       this.bytes = new Map(segments);
-      for (const report of Object.values(manifest.segments)) {
-        if (report === undefined) continue;
-        const kept = before.get(report.sha256);
-        if (kept !== undefined) this.bytes.set(report.sha256, kept);
+      for (const { sha256 } of segmentsOf(manifest)) {
+        const kept = before.get(sha256);
+        if (kept !== undefined) this.bytes.set(sha256, kept);
       }
     }
     return explained(dataDir, name, () =>

@@ -17,6 +17,7 @@ import {
   requireCurrentName,
   requireKeptName,
   type Switched,
+  segmentsOf,
   unpin,
 } from "@inkling/data";
 import { ANSWERS, failedBuild, type Release } from "@inkling/engine";
@@ -111,7 +112,7 @@ export const DATA = {
           created_at: manifest.created_at,
           current: name === release,
           pinned: name === pinned,
-          bytes: Object.values(manifest.segments).reduce((sum, segment) => sum + (segment?.bytes ?? 0), 0),
+          bytes: segmentsOf(manifest).reduce((sum, { bytes }) => sum + bytes, 0),
           missing: manifest.missing,
           feeds_changed: feedCounts(all[i + 1]?.manifest, manifest),
         }));

@@ -40,7 +40,6 @@ import {
   openStore,
   Publisher,
   type PublisherOptions,
-  PublishStopped,
   readChannelRuleset,
   readPrivateKey,
   type S3Environment,
@@ -93,11 +92,6 @@ class Group {
       onUpload: (path) => this.uploads.push(path),
       ...change,
     });
-  }
-
-  /** The warnings, apart from the one about a store that does not check conditions. */
-  get problems(): readonly string[] {
-    return this.warnings.filter((each) => !each.includes("does not check If-Match"));
   }
 
   /**
@@ -298,7 +292,7 @@ describe.each(Object.keys(PLACES))("%s", (kind) => {
     expect((await group.publisher().rollback(second.release.name)).version).toBe(back.version + 1);
     await server.follow();
     expect(server.release).toBe(second.release.name);
-    expect(group.problems).toEqual([]);
+    expect(group.warnings).toEqual([]);
     const what = "a channel in a bucket: publish, follow, roll back";
     if (kind === "a bucket of s3rver") tried(import.meta.path, "s3rver", "s3rver", what);
     if (kind === "a bucket of fauxqs") tried(import.meta.path, "fauxqs", peerPath("fauxqs"), what);
@@ -317,7 +311,7 @@ describe.each(Object.keys(PLACES))("%s", (kind) => {
     const paths = new Set(named.map((file) => file.slice(group.builder.length + 1)));
     expect((await store.list("segments/", signal)).sort()).toEqual([...paths].sort());
     expect(await store.list("channels/", signal)).toEqual(["channels/stable.json"]);
-    expect(group.problems).toEqual([]);
+    expect(group.warnings).toEqual([]);
   });
 
   test("does nothing more once it is stopped", async () => {
@@ -354,13 +348,18 @@ describe.each(Object.keys(PLACES))("%s", (kind) => {
         if (stopAt === "read") stopper.abort("SIGINT");
         return undefined;
       };
-      return group.publisher({ store, ruleset, signal: stopper.signal }).renew();
+      const publisher = group.publisher({ store, ruleset, signal: stopper.signal });
+      const statement = await publisher.renew().catch(() => undefined);
+      return { statement, isStated: publisher.isStated };
     };
-    await expect(renew("read")).rejects.toBeInstanceOf(PublishStopped);
+    expect(await renew("read")).toEqual({ statement: undefined, isStated: false });
     expect(await group.publisher().read()).toEqual(before);
-    expect(await renew("write")).toMatchObject({ version: before!.version + 1 });
+    expect(await renew("write")).toMatchObject({
+      statement: { version: before!.version + 1 },
+      isStated: true,
+    });
     expect(await group.publisher().read()).toMatchObject({ version: before!.version + 1 });
-    expect(group.problems).toEqual([]);
+    expect(group.warnings).toEqual([]);
   });
 
   test("carries the newest ruleset to those who want it, and keeps it while the database is away", async () => {
@@ -544,14 +543,6 @@ describe("a channel", () => {
     expect(await faultOf(group.publisher().publishFrom("canary"))).toMatchObject({ fault: "rolled-back" });
     expect((await group.publisher().publishFrom("canary", true)).release).toEqual(second.release);
 
-    const third = await onCanary(3);
-    const [file = ""] = segmentFiles(group.builder, third.release.name);
-    const there = join(group.base, file.slice(group.builder.length + 1));
-    rmSync(there);
-    const missing = faultOf(group.publisher().publishFrom("canary"));
-    expect(await missing).toMatchObject({ fault: "missing-object" });
-    truncateSync(join(group.base, `releases/${third.release.name}.json`), 10);
-    expect(await faultOf(group.publisher().publishFrom("canary"))).toMatchObject({ fault: "wrong-object" });
     expect(await faultOf(group.publisher().publishFrom("beta"))).toMatchObject({ fault: "absent" });
     group.now += 8 * DAY;
     expect(await faultOf(group.publisher().publishFrom("canary"))).toMatchObject({ fault: "expired" });
@@ -643,6 +634,17 @@ describe("a server refuses, and goes on with what it has", () => {
     const error = await faultOf(publisher.publish(group.builder, group.build(2)));
     expect(error.fault).toBe("other-key");
     expect((await group.publisher().read())?.release.name).toBe(currentReleaseBefore);
+  });
+
+  test("a channel that expires during the download", async () => {
+    const { group, server, first } = await behind();
+    await group.publish(2);
+    const verify = () => {
+      group.now += 8 * DAY;
+    };
+    const late = group.server({ dataDir: server.dataDir, verify });
+    expect(await late.fault()).toMatchObject({ fault: "expired" });
+    expect(server.release).toBe(first);
   });
 
   test("an expired one, also when it was taken before", async () => {
@@ -765,16 +767,6 @@ describe("a server refuses, and goes on with what it has", () => {
         change: (sound, { segments: { geo } }) =>
           withId({ ...sound, segments: { ...sound.segments, geo: { ...geo!, bytes: geo!.bytes - 1 } } }),
         why: "has more than the expected",
-      },
-      "a segment with more bytes than it has": {
-        change: (sound) => {
-          const { email } = sound.segments;
-          return withId({
-            ...sound,
-            segments: { ...sound.segments, email: { ...email!, bytes: email!.bytes + 9 } },
-          });
-        },
-        why: "bytes, but the manifest lists",
       },
       "a kind that is unknown alone": {
         change: (sound) =>
@@ -1021,7 +1013,7 @@ describe("a server refuses, and goes on with what it has", () => {
      * Serves paths that `isWhole` accepts. For all others, it sends a byte every few milliseconds, for as
      * long as the client reads.
      */
-    function serveDrips(path: string, isWhole: (pathname: string) => boolean, onDrip = () => {}): string {
+    function serveDrips(path: string, isWhole: (pathname: string) => boolean): string {
       const server = Bun.serve({
         port: 0,
         hostname: "127.0.0.1",
@@ -1036,7 +1028,6 @@ describe("a server refuses, and goes on with what it has", () => {
               async pull(controller) {
                 if (at === bytes.length) return controller.close();
                 controller.enqueue(bytes.subarray(at, ++at));
-                onDrip();
                 await Bun.sleep(5);
               },
             }),
@@ -1047,7 +1038,6 @@ describe("a server refuses, and goes on with what it has", () => {
       return `http://127.0.0.1:${server.port}`;
     }
     const isText = (pathname: string) => !pathname.startsWith("/segments/");
-    const never = 3_600_000;
 
     test.each([
       ["its segments", isText, 100, "took longer than 100 ms"],
@@ -1055,24 +1045,12 @@ describe("a server refuses, and goes on with what it has", () => {
     ] as const)("%s", async (_, isWhole, totalMs, why) => {
       const { group, server, first } = await behind();
       await group.publish(2);
-      const store = openReader(serveDrips(group.base, isWhole), {});
-      const dripped = group.server({ dataDir: server.dataDir, store, totalMs });
+      const store = Object.assign(openReader(serveDrips(group.base, isWhole), {}), { totalMs });
+      const dripped = group.server({ dataDir: server.dataDir, store });
       expect(await dripped.fault()).toMatchObject({ fault: "slow", message: expect.stringContaining(why) });
       expect(server.release).toBe(first);
       const { release } = await server.follow(); // now over a fast connection
       expect(release).not.toBe(first);
-    });
-
-    test("is left when the channel expires under way", async () => {
-      const { group, server, first } = await behind();
-      await group.publish(2);
-      const expire = () => {
-        group.now += 8 * DAY;
-      };
-      const store = openReader(serveDrips(group.base, isText, expire), {});
-      const dripped = group.server({ dataDir: server.dataDir, store, totalMs: never });
-      expect((await dripped.fault()).fault).toBe("expired");
-      expect(server.release).toBe(first);
     });
 
     test("a segment that arrives slowly goes on where the last try ended", async () => {
@@ -1082,6 +1060,7 @@ describe("a server refuses, and goes on with what it has", () => {
       const whole = openReader(group.base, {});
       const store: ObjectReader = {
         location: "here",
+        totalMs: 50,
         read: async (path, offset, until) => {
           const body = await whole.read(path, offset, until);
           if (body === undefined || !path.startsWith("segments/")) return body;
@@ -1089,15 +1068,14 @@ describe("a server refuses, and goes on with what it has", () => {
           async function* first() {
             for await (const chunk of body!.chunks) {
               yield chunk.subarray(0, 40_000);
-              return void (await new Promise((_, reject) =>
-                until.addEventListener("abort", () => reject(until.reason)),
-              ));
+              await Bun.sleep(100);
+              yield chunk.subarray(40_000, 40_001);
             }
           }
           return { offset: body.offset, chunks: first() };
         },
       };
-      const slow = group.server({ dataDir: server.dataDir, store, totalMs: 50 });
+      const slow = group.server({ dataDir: server.dataDir, store });
       while (!offsets.has(80_000)) expect((await slow.fault()).fault).toBe("slow");
       expect([...offsets].slice(0, 3)).toEqual([0, 40_000, 80_000]);
       await server.follow();
@@ -1278,28 +1256,26 @@ describe("a bucket", () => {
   });
 });
 
-/** Each store, with what a publisher reports about it. */
-const CONDITIONS: Readonly<
-  Record<string, { start: () => { base: string; env?: S3Environment }; warns: boolean }>
-> = {
-  "a folder": { start: () => ({ base: folder() }), warns: false },
+/** Each store in which two publishers meet. */
+const CONDITIONS: Readonly<Record<string, () => { base: string; env?: S3Environment }>> = {
+  "a folder": () => ({ base: folder() }),
   ...Object.fromEntries(
     (["checked", "conflict", "ignored", "unknown", "untagged"] as const).map((conditions) => [
       `a bucket whose conditions are ${conditions}`,
-      {
-        start: () => {
-          const bucket = startS3("inkling");
-          stops.push(() => bucket.stop());
-          bucket.faults.conditions = conditions;
-          return { base: "s3://inkling/x", env: bucket.env };
-        },
-        warns: !["checked", "conflict"].includes(conditions),
+      () => {
+        const bucket = startS3("inkling");
+        stops.push(() => bucket.stop());
+        bucket.faults.conditions = conditions;
+        return { base: "s3://inkling/x", env: bucket.env };
       },
     ]),
   ),
 };
 
-describe.each(Object.entries(CONDITIONS))("two publishers of %s", (_, { start, warns }) => {
+/** Stores that refuse a write if the object has changed since it was read a moment before. */
+const CHECKED = ["checked", "conflict"].map((name) => `a bucket whose conditions are ${name}`);
+
+describe.each(Object.entries(CONDITIONS))("two publishers of %s", (kind, start) => {
   /** Returns a group, and a publisher that lets another one publish release 2 before it replaces the statement. */
   async function beaten() {
     const { base, env } = start();
@@ -1309,8 +1285,14 @@ describe.each(Object.entries(CONDITIONS))("two publishers of %s", (_, { start, w
     const store = openStore(group.base, group.env)!;
     const replace = store.replace.bind(store);
     let winner: Statement | undefined;
+    const read = store.read.bind(store);
     store.replace = async (...args) => {
-      winner ??= await group.publish(2);
+      if (!CHECKED.includes(kind)) winner ??= await group.publish(2);
+      store.read = async (...from) => {
+        const body = await read(...from);
+        winner ??= await group.publish(2);
+        return body;
+      };
       return replace(...args);
     };
     const loser = group.publisher({ store });
@@ -1327,8 +1309,7 @@ describe.each(Object.entries(CONDITIONS))("two publishers of %s", (_, { start, w
     expect(await group.publisher().read()).toEqual(winner());
     const third = await loser.publish(group.builder, name);
     expect(third.kept).toEqual([third.release, winner().release, first.release]);
-    expect(group.warnings.some((each) => each.includes("run only one publisher"))).toBe(warns);
-    expect(group.problems).toEqual([]);
+    expect(group.warnings).toEqual([]);
     const server = group.server();
     await server.follow();
     expect(server.release).toBe(name);
@@ -1368,24 +1349,6 @@ describe.each(Object.entries(CONDITIONS))("two publishers of %s", (_, { start, w
     expect(await faultOf(group.publisher({ store }).renew())).toMatchObject({ fault: "unreachable" });
     expect(await group.publisher().read()).toEqual(statement);
   });
-
-  test("objects that another publisher removed before they were named are sent again", async () => {
-    const { base, env } = start();
-    const group = new Group(base, env);
-    await group.publish(1);
-    const store = openStore(group.base, group.env)!;
-    const replace = store.replace.bind(store);
-    const name = group.build(2);
-    const [file = ""] = segmentFiles(group.builder, name);
-    const path = file.slice(group.builder.length + 1);
-    store.replace = async (...args) => {
-      await store.remove(path, signal);
-      return replace(...args);
-    };
-    await group.publisher({ store }).publish(group.builder, name);
-    expect(await store.size(path, signal)).toBe(statSync(file).size);
-    expect(group.problems).toEqual([]);
-  });
 });
 
 describe("the lock of a folder", () => {
@@ -1401,9 +1364,6 @@ describe("the lock of a folder", () => {
       await group.publisher({ store }).renew();
       expect(performance.now() - begun).toBeGreaterThan(1_500);
       expect(existsSync(lockOf(group))).toBe(false);
-      expect(group.warnings.pop()).toMatch(
-        /^waiting at most 1\.5 s for .*stable\.json\.lock, which another publisher holds or left behind: /,
-      );
     }
   });
 

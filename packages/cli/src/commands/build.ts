@@ -3,13 +3,7 @@
 
 import { type Settings, settingsReadBy } from "@inkling/contract";
 import { currentName, messageOf, Poller, ReleaseError, readFeedsReport } from "@inkling/data";
-import {
-  type BuildResult,
-  ChannelError,
-  openStore,
-  PublishStopped,
-  writeBuildResult,
-} from "@inkling/data/channel";
+import { type BuildResult, ChannelError, openStore, writeBuildResult } from "@inkling/data/channel";
 import type { HostEntry } from "@inkling/store";
 import type { Command } from "commander";
 import { channelOf, newestRuleset, openPublisher, renewIfDue, signingKey } from "../runtime/channel.ts";
@@ -86,7 +80,6 @@ async function keepBuilding(settings: Settings, context: Context, isPublisher: b
       const { channel, version, release } = done;
       log.info("channel-published", { channel, version, release: release.name });
     } catch (error) {
-      if (error instanceof PublishStopped) return;
       // The next check retries. A failed build must not hide this fault, nor may this fault hide a failed build.
       if (!stopper.signal.aborted) log.error("channel-not-published", describeFault(error));
     }

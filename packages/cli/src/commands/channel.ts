@@ -13,13 +13,12 @@ import {
   requireCurrentName,
 } from "@inkling/data";
 import {
+  findStatement,
   keyId,
   makeKeyPair,
   openReader,
   type Publisher,
-  PublishStopped,
   publicKeyOf,
-  readChannel,
   readPrivateKey,
   readTrustState,
   rolledBack,
@@ -189,7 +188,7 @@ async function publish(
   act: (publisher: Publisher) => Promise<Statement>,
   action: "channel-published" | "channel-rolled-back" = "channel-published",
 ): Promise<Result> {
-  const { terminal } = context;
+  const { terminal, stopper } = context;
   const publisher = openPublisher(settings, context, {
     audited: (before, after, change) => {
       const entry = { action, subject: after.channel, before: before && named(before) };
@@ -202,7 +201,7 @@ async function publish(
     const statement = await withChannel(() => act(publisher));
     return { json: statement, text: statementText(statement) };
   } catch (error) {
-    throw error instanceof PublishStopped ? new Stopped(remains) : error;
+    throw stopper.signal.aborted && !publisher.isStated ? new Stopped(remains) : error;
   }
 }
 
@@ -247,15 +246,14 @@ Examples:
     const { base, channel: name } = channelOf(settings);
     const { stopper, env } = context;
     const store = openReader(base, env);
-    const statement = await withChannel(() =>
-      readChannel(store, name, trustedKeys(settings), stopper.signal),
-    );
-    if (statement === undefined) {
+    const found = await withChannel(() => findStatement(store, name, trustedKeys(settings), stopper.signal));
+    if (found === undefined) {
       throw new CliError(
         `there is no channel ${name} in ${store.location}`,
         "`inkling channel publish` creates it",
       );
     }
+    const { statement } = found;
     const { dataDir } = settings;
     const here = {
       release: currentName(dataDir) ?? null,

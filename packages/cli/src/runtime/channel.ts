@@ -24,16 +24,12 @@ import type { Context } from "./command.ts";
 import { withStore } from "./store.ts";
 
 /** Turns an expected failure of a channel into an error for the terminal. */
-function fromChannel(error: unknown): unknown {
-  if (!(error instanceof ChannelError)) return error;
-  return new CliError(`${error.message} (${error.fault})`, error.remedy);
-}
-
 export async function withChannel<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
-    throw fromChannel(error);
+    if (!(error instanceof ChannelError)) throw error;
+    throw new CliError(`${error.message} (${error.fault})`, error.remedy);
   }
 }
 

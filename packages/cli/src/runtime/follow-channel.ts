@@ -4,8 +4,8 @@
 
 import type { Settings } from "@inkling/contract";
 import {
+  backoffMs,
   type ChannelReport,
-  Live,
   messageOf,
   Poller,
   readChannelReport,
@@ -17,7 +17,6 @@ import {
   CHANNEL_POLL_MS,
   ChannelError,
   type ChannelFollower,
-  type Followed,
   failureOf,
   openReader,
   readBuildResult,
@@ -27,7 +26,10 @@ import { channelOf, trustedKeys } from "./channel.ts";
 import type { Context } from "./command.ts";
 
 const LONGEST_POLL_MS = 60_000;
-/** Milliseconds between two writes of an unchanged report, which states when the channel was last followed. */
+/**
+ * Milliseconds between two writes of an unchanged report. A report states, to the minute, when the channel was last
+ * followed.
+ */
 const REPORT_MS = 60_000;
 /** Milliseconds between two checks of the builder's last result. */
 const BUILDER_MS = 60_000;
@@ -40,96 +42,65 @@ export async function keepFollowing(
   { log }: Pick<RunningServer, "log">,
 ): Promise<void> {
   const { channel } = channelOf(settings);
-  const reports = new Reports(settings.dataDir, channel);
-  const followed = new Live<Followed | undefined>({
-    initial: undefined,
-    source: { load: async () => ({ version: "", value: await follower.follow(signal) }) },
-    onApplied: (value) => {
-      if (value === undefined) return;
-      if (reports.fault !== undefined) log.info("channel-back", { channel, was: reports.fault });
-      reports.followed(value);
-      const { statement, release, isNew, bytes } = value;
-      if (isNew) log.info("channel-followed", { channel, version: statement.version, release, bytes });
-    },
-    onChecked: (error) => {
-      if (error === undefined || signal.aborted) return;
-      const isExpected = error instanceof ChannelError;
-      if (!isExpected) log.error("channel-failed", { stack: error.stack });
-      const failure = isExpected ? error : new ChannelError("unreachable", messageOf(error));
-      const { fault, message, remedy } = failure;
-      if (reports.fault !== fault)
-        log.error("channel-refused", { channel, fault, reason: message, hint: remedy });
-      reports.failed(fault, message);
-    },
-    pollMs: CHANNEL_POLL_MS * (1 + Math.random() / 5), // servers that start together then poll at different times
-    longestWaitMs: LONGEST_POLL_MS,
-  });
-  const watching = new Poller({
-    check: builderCheck(settings, env, signal, log),
-    waitMs: () => BUILDER_MS,
-  });
-  await Promise.all([followed.runUntil(signal), watching.runUntil(signal)]);
-}
-
-/** Writes the report whenever something changes, and once a minute. */
-class Reports {
-  private readonly dataDir: string;
-  private report: ChannelReport;
-  private writtenAt = Number.NEGATIVE_INFINITY;
-
-  constructor(dataDir: string, channel: string) {
-    this.dataDir = dataDir;
-    const known = readChannelReport(dataDir);
-    const none = { followed_at: null, version: null, release: null, expires_at: null };
-    this.report = { ...(known?.channel === channel ? known : { channel, ...none }), fault: null };
-  }
-
-  get fault(): string | undefined {
-    return this.report.fault?.kind;
-  }
-
-  followed({ statement, release }: Followed): void {
-    const { version, expires_at } = statement;
-    const isSame = this.report.version === version && this.report.release === release && !this.report.fault;
-    this.report = { ...this.report, followed_at: now(), version, expires_at, release, fault: null };
-    this.write(!isSame);
-  }
-
-  failed(kind: ChannelError["fault"], reason: string): void {
-    const isSame = this.report.fault?.kind === kind;
-    const since = isSame ? this.report.fault!.since : now();
-    this.report = { ...this.report, fault: { kind, reason, since } };
-    this.write(!isSame);
-  }
-
-  private write(isDue: boolean): void {
-    if (!isDue && performance.now() - this.writtenAt < REPORT_MS) return;
+  const known = readChannelReport(settings.dataDir);
+  const none = { followed_at: null, version: null, release: null, expires_at: null };
+  let report: ChannelReport = { ...(known?.channel === channel ? known : { channel, ...none }), fault: null };
+  let writtenAt = Number.NEGATIVE_INFINITY;
+  let failures = 0;
+  const record = (next: ChannelReport) => {
+    const { version, release, fault } = report;
+    const isSame = next.version === version && next.release === release && next.fault?.kind === fault?.kind;
+    report = next;
+    if (isSame && performance.now() - writtenAt < REPORT_MS) return;
     try {
-      writeChannelReport(this.dataDir, this.report);
-      this.writtenAt = performance.now();
+      writeChannelReport(settings.dataDir, report);
+      writtenAt = performance.now();
     } catch {
       // On a full disk, the server still follows the channel, and the log shows what happens.
     }
-  }
+  };
+  const check = async () => {
+    try {
+      const { statement, release, isNew, bytes } = await follower.follow(signal);
+      const { version, expires_at } = statement;
+      failures = 0;
+      if (report.fault !== null) log.info("channel-back", { channel, was: report.fault.kind });
+      record({ channel, followed_at: now(), version, release, expires_at, fault: null });
+      if (isNew) log.info("channel-followed", { channel, version, release, bytes });
+    } catch (error) {
+      failures++;
+      if (signal.aborted) return;
+      if (!(error instanceof ChannelError)) log.error("channel-failed", { stack: (error as Error).stack });
+      const { fault: kind, message: reason, remedy: hint } = asFault(error);
+      const before = report.fault?.kind === kind ? report.fault : undefined;
+      if (before === undefined) log.error("channel-refused", { channel, fault: kind, reason, hint });
+      record({ ...report, fault: { kind, reason, since: before?.since ?? now() } });
+    }
+  };
+  // Servers that start together poll at different times.
+  const waitMs = () => backoffMs(CHANNEL_POLL_MS, LONGEST_POLL_MS, failures) * (1 + Math.random() / 5);
+  const following = new Poller({ check, waitMs });
+  await Promise.all([following.runUntil(signal), watchBuilder(settings, env, log, signal)]);
+}
+
+function asFault(error: unknown): ChannelError {
+  return error instanceof ChannelError ? error : new ChannelError("unreachable", messageOf(error));
 }
 
 const now = () => new Date().toISOString();
 
-/**
- * Returns a check that records whether the channel's builder fails, in the file that a host that builds uses for its
- * own failure.
- */
-function builderCheck(
+/** Records whether the channel's builder fails, in the file that a host that builds uses for its own failure. */
+function watchBuilder(
   settings: Settings,
   env: Context["env"],
-  signal: AbortSignal,
   log: RunningServer["log"],
-): () => Promise<void> {
+  signal: AbortSignal,
+): Promise<void> {
   const { base, channel } = channelOf(settings);
   /** Kept while the store is unreachable, so that a builder which stopped is noticed anyway. */
   let last: BuildResult | undefined;
   let warned: string | undefined;
-  return async () => {
+  const check = async () => {
     try {
       const store = openReader(base, env);
       last = (await readBuildResult(store, channel, trustedKeys(settings), signal)) ?? last;
@@ -146,4 +117,5 @@ function builderCheck(
       // On a full disk, the server still follows the channel, and the log shows what happens.
     }
   };
+  return new Poller({ check, waitMs: () => BUILDER_MS }).runUntil(signal);
 }

@@ -55,7 +55,7 @@ function oneOf(names: readonly string[]): string {
 }
 
 /** Returns whether the host is this machine, so that requests to it never cross a network. */
-const isLoopback = ({ hostname }: URL) => ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
+export const isLoopback = ({ hostname }: URL) => ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
 
 /** Yields the problems that the fields' own rules do not detect, such as a conflict between two fields. */
 function* conflicts(feed: OwnFeed): Generator<readonly [field: keyof OwnFeed, problem: string]> {

@@ -8,6 +8,7 @@ import { STATUS_CODES } from "node:http";
 import { parseIp, specialUse } from "@inkling/engine";
 import manifest from "../../package.json" with { type: "json" };
 import { FeedError } from "../catalog/feed.ts";
+import { isLoopback } from "../catalog/own-feed.ts";
 import { requireSize, unpack } from "./unpack.ts";
 
 const MAX_REDIRECTS = 5;
@@ -140,6 +141,7 @@ async function follow(
   signal: AbortSignal,
 ): Promise<{ readonly response: Response; readonly movedTo: URL | undefined }> {
   const first = new URL(request.url);
+  // Publishers of tests are on this machine. No built-in publisher is.
   if (first.protocol !== "https:" && !(request.allowHttp || isLoopback(first)))
     throw new FeedError(`is at ${first.protocol}//${first.host}, which is not HTTPS`);
   let url = first;
@@ -221,11 +223,6 @@ async function readBody(response: Response, maxBytes: number, onPart: () => void
     parts.push(part);
   }
   return Buffer.concat(parts);
-}
-
-/** Returns whether the URL is on this machine, like publishers in tests. No built-in publisher is on this machine. */
-function isLoopback(url: URL): boolean {
-  return url.hostname === "127.0.0.1" || url.hostname === "[::1]" || url.hostname === "localhost";
 }
 
 /** Messages for the error codes of failed connections. */

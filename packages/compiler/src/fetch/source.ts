@@ -9,6 +9,7 @@
 //   5 Inkling's own file
 
 import { join } from "node:path";
+import { splitCredentials } from "@inkling/data";
 import { HAS_SEEDS, programFile, seedFolder } from "@inkling/data/program";
 import {
   type Credentials,
@@ -34,7 +35,7 @@ import {
 import { AnswerError, download, FETCH_TIMES, type FetchTimes, LateError, UnreachedError } from "./fetch.ts";
 import type { KeptCopies } from "./kept-copies.ts";
 import { readFromFile, readFromFolder } from "./mirror.ts";
-import { isMirrorUrl, splitMirrorUrl } from "./mirror-url.ts";
+import { isMirrorUrl } from "./mirror-url.ts";
 
 /** @param packageFolder returns the folder of an npm package; throws if the package is not installed */
 export function readSeed(
@@ -147,7 +148,7 @@ async function* fromMirror(
     else if (feed.own === undefined)
       yield { source: "mirror", error: `the mirror ${mirror} has no file ${feed.id}.*`, absent: true };
   } else if (options.isDue !== false) {
-    const { base, headers } = splitMirrorUrl(mirror);
+    const { base, headers } = splitCredentials(mirror);
     const url = `${base}/${feed.id}.${EXTENSIONS[feed.format]}`;
     const candidate = await fetchFrom({ feed, url, headers, source: "mirror", options, kept });
     if (!isNotFound(candidate)) yield candidate;

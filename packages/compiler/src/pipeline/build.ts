@@ -12,7 +12,7 @@ import { ACCEPT_RELEASE } from "@inkling/contract";
 import {
   currentName,
   DATA_FOLDER,
-  findNewest,
+  keptManifests,
   lockDataFolder,
   makeCurrent,
   messageOf,
@@ -77,7 +77,7 @@ async function buildLocked(
   removeHeldRelease(dataDir, effects);
   sweep(dataDir); // done now, because this build may publish nothing, or be killed
   const code = codeDigest();
-  const newest = findNewest(dataDir);
+  const newest = keptManifests(dataDir)[0];
   const before = newest?.manifest;
   const trusted = before?.code === code ? before : undefined;
   const loaded = await loadFeeds(request, trusted, effects, deadline, arrived);

@@ -91,8 +91,3 @@ export class ChannelError extends Error {
     return this.hint ?? CHANNEL_FAULTS[this.fault].fix;
   }
 }
-
-/** A publisher was stopped before it changed the channel. */
-export class PublishStopped extends Error {
-  override readonly name = "PublishStopped";
-}

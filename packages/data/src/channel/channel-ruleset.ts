@@ -8,8 +8,7 @@ import { z } from "zod";
 import { replaceJson } from "../atomic-file.ts";
 import { sha256Hex } from "../fingerprints.ts";
 import { DATA_FOLDER } from "../layout.ts";
-import { ChannelError } from "./channel-error.ts";
-import { type ObjectReader, type ObjectStore, readText } from "./object-store.ts";
+import { type ObjectReader, type ObjectStore, readSigned } from "./object-store.ts";
 import { CHANNEL_PATHS, type RulesetRef } from "./statement.ts";
 
 /** Maximum size of a ruleset in bytes: the longest text, with four bytes per character. */
@@ -33,37 +32,18 @@ export async function sendRuleset(
   return { number, sha256 };
 }
 
-/** Downloads a ruleset. @returns undefined if the data folder already has it @throws ChannelError */
+/** Downloads a ruleset. @throws ChannelError */
 export async function fetchRuleset(
   store: ObjectReader,
-  dataDir: string,
   { number, sha256 }: RulesetRef,
   signal: AbortSignal,
-  totalMs?: number,
-): Promise<ChannelRuleset | undefined> {
-  const here = findChannelRuleset(dataDir);
-  if (here?.number === number && sha256Hex(here.text) === sha256) return undefined;
-  const path = CHANNEL_PATHS.ruleset(sha256);
-  const text = await readText(store, path, TEXT_LIMIT, signal, totalMs);
-  if (text === undefined) throw new ChannelError("missing-object", `${path} is not in ${store.location}`);
-  if (sha256Hex(text) !== sha256) throw new ChannelError("wrong-object", `${path} is not the signed ruleset`);
-  return { number, text };
+): Promise<ChannelRuleset> {
+  const object = { path: CHANNEL_PATHS.ruleset(sha256), sha256, what: "ruleset" };
+  return { number, text: await readSigned(store, object, TEXT_LIMIT, signal) };
 }
 
 export function storeRuleset(dataDir: string, ruleset: ChannelRuleset): void {
   replaceJson(join(dataDir, DATA_FOLDER.channelRuleset), ruleset);
-}
-
-/**
- * Returns the last downloaded ruleset; undefined before the first one, or if the copy is damaged and must be downloaded
- * again.
- */
-function findChannelRuleset(dataDir: string): ChannelRuleset | undefined {
-  try {
-    return readChannelRuleset(dataDir);
-  } catch {
-    return undefined;
-  }
 }
 
 /** @returns the last downloaded ruleset; undefined before the first one @throws errors of JSON and zod */

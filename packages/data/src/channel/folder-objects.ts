@@ -4,15 +4,15 @@
 // is 30 s, or 10 minutes for uploading a segment. A call that hangs blocks a thread, and Bun has few threads. So no
 // other call into the same folder begins until the hanging call ends.
 //
-// An object is replaced under a lock file beside it, which a publisher holds for milliseconds. If a publisher was
+// An object is replaced under a lock file next to it, which a publisher holds for milliseconds. If a publisher was
 // killed, its lock remains, and another publisher removes the lock once it has not changed for a minute. This needs no
 // clock that hosts agree on, and no process id, which means nothing on another host or in another container.
 
 import { randomUUID } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { constants } from "node:fs";
 import {
   chmod,
-  constants,
+  copyFile,
   type FileHandle,
   mkdir,
   open,
@@ -23,22 +23,13 @@ import {
   stat,
   writeFile,
 } from "node:fs/promises";
-import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PUBLIC_FILE, temporaryPath } from "../atomic-file.ts";
 import { messageOf } from "../errors.ts";
 import { ChannelError } from "./channel-error.ts";
 import { STALL_MS, Stall, UPLOAD_MS, unreachable } from "./http-objects.ts";
-import {
-  type FoundText,
-  findText,
-  type ObjectBody,
-  type ObjectStore,
-  type OwnFile,
-  REPLACED_LIMIT,
-  type Replaced,
-} from "./object-store.ts";
+import { type ObjectBody, type ObjectStore, type OwnFile, REPLACED_LIMIT, readText } from "./object-store.ts";
 
 const BLOCK = 1 << 20;
 /** Mode of the folders, which other users and programs read: a web server, or the servers of other hosts. */
@@ -46,8 +37,6 @@ const PUBLIC_FOLDER = 0o755;
 /** Milliseconds after which an unchanged lock counts as left behind: twice the time limit of a call. */
 const LOCK_MS = 2 * STALL_MS;
 const LOCK_POLL_MS = 100;
-/** Milliseconds until a publisher that waits for the lock reports it. */
-const SAY_AFTER_MS = 1_000;
 
 /** For each folder, a promise that resolves when all abandoned calls have ended. */
 const givenUp = new Map<string, Promise<unknown>>();
@@ -69,7 +58,7 @@ export class FolderObjects implements ObjectStore {
   }
 
   size(path: string, signal: AbortSignal): Promise<number | undefined> {
-    return this.within(signal, () => sizeOf(join(this.location, path)));
+    return this.within(signal, async () => (await stat(join(this.location, path)).catch(absent))?.size);
   }
 
   write(path: string, content: string | OwnFile, signal: AbortSignal): Promise<void> {
@@ -80,17 +69,16 @@ export class FolderObjects implements ObjectStore {
   async replace(
     path: string,
     text: string,
-    before: FoundText | undefined,
+    before: string | undefined,
     signal: AbortSignal,
-    onWait?: (reason: string) => void,
-  ): Promise<Replaced> {
+  ): Promise<boolean> {
     const lock = join(this.location, `${path}.lock`);
-    const own = await this.lock(lock, signal, onWait);
+    const own = await this.lock(lock, signal);
     try {
-      const now = await findText(this, path, REPLACED_LIMIT, signal);
-      if (now?.text !== before?.text || (await this.holder(lock, signal)) !== own) return "changed";
+      const isSame = (await readText(this, path, REPLACED_LIMIT, signal)) === before;
+      if (!isSame || (await this.holder(lock, signal)) !== own) return false;
       await this.write(path, text, signal);
-      return "done";
+      return true;
     } finally {
       // A lock that cannot be removed is taken over later.
       const late = AbortSignal.timeout(STALL_MS);
@@ -100,33 +88,18 @@ export class FolderObjects implements ObjectStore {
   }
 
   /** Creates the lock, or waits until it is free or counts as left behind. @returns its content */
-  private async lock(
-    path: string,
-    signal: AbortSignal,
-    onWait: ((reason: string) => void) | undefined,
-  ): Promise<string> {
-    const own = JSON.stringify({ host: hostname(), process: process.pid, id: randomUUID() });
+  private async lock(path: string, signal: AbortSignal): Promise<string> {
+    const own = randomUUID();
     let seen: string | undefined;
     let since = performance.now();
-    let isSaid = false;
-    for (;;) {
-      if (await this.within(signal, () => create(path, own))) return own;
+    while (!(await this.within(signal, () => create(path, own)))) {
       const holder = await this.holder(path, signal);
-      if (holder === undefined) continue; // it was removed a moment ago
-      if (holder !== seen) {
-        seen = holder;
-        since = performance.now();
-      }
-      const waitedMs = performance.now() - since;
-      if (waitedMs > this.lockMs) await this.within(signal, () => rm(path, { force: true }));
-      else if (waitedMs > SAY_AFTER_MS && !isSaid) {
-        isSaid = true;
-        onWait?.(
-          `waiting at most ${this.lockMs / 1_000} s for ${path}, which another publisher holds or left behind: ${holder}`,
-        );
-      }
-      await sleep(LOCK_POLL_MS, undefined, { signal }).catch(() => {}); // if aborted, the next call ends the loop
+      if (holder !== seen) [seen, since] = [holder, performance.now()];
+      else if (performance.now() - since > this.lockMs)
+        await this.within(signal, () => rm(path, { force: true }));
+      await sleep(LOCK_POLL_MS);
     }
+    return own;
   }
 
   private holder(path: string, signal: AbortSignal): Promise<string | undefined> {
@@ -174,21 +147,18 @@ export class FolderObjects implements ObjectStore {
     const { location } = this;
     const stall = new Stall(signal, limitMs);
     const until = stall.signal;
-    const before = givenUp.get(location);
-    const acting = (async () => {
-      await before;
+    const acting = (givenUp.get(location) ?? Promise.resolve()).then(() => {
       until.throwIfAborted();
       return act(until);
-    })();
+    });
     const over = new Promise<never>((_, reject) => {
       until.addEventListener("abort", () => reject(until.reason), { once: true });
     });
     try {
       return await Promise.race([acting, over]);
     } catch (error) {
-      const ended = Promise.allSettled([before, acting]).then(() => {});
-      if (until.aborted) givenUp.set(location, ended);
-      const code = error instanceof Error && "code" in error ? error.code : undefined;
+      if (until.aborted) givenUp.set(location, Promise.allSettled([acting]));
+      const { code } = error as NodeJS.ErrnoException;
       const isDenied = code === "EACCES" || code === "EPERM" || code === "EROFS";
       if (!isDenied) throw unreachable(location, error);
       throw new ChannelError("denied", messageOf(error), undefined, { cause: error });
@@ -208,10 +178,6 @@ async function create(path: string, content: string): Promise<boolean> {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
     throw error;
   }
-}
-
-async function sizeOf(path: string): Promise<number | undefined> {
-  return (await stat(path).catch(absent))?.size;
 }
 
 function absent(error: NodeJS.ErrnoException): undefined {
@@ -236,30 +202,23 @@ async function replace(path: string, content: string | OwnFile, signal: AbortSig
   await makeFolder(dirname(path));
   const temporary = temporaryPath(path);
   await rm(temporary, { force: true });
-  const file = await open(temporary, "wx", PUBLIC_FILE);
   try {
-    try {
-      await file.chmod(PUBLIC_FILE); // regardless of the umask
-      const chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array> =
-        typeof content === "string"
-          ? [Buffer.from(content)]
-          : createReadStream(content.file, { highWaterMark: BLOCK });
-      for await (const chunk of chunks) {
-        signal.throwIfAborted();
-        for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at)).bytesWritten;
-      }
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    if (typeof content === "string") await writeFile(temporary, content, { flag: "wx" });
+    else await copyFile(content.file, temporary, constants.COPYFILE_EXCL);
+    await chmod(temporary, PUBLIC_FILE); // regardless of the umask
+    await sync(temporary);
     signal.throwIfAborted();
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
   }
-  const folder = await open(dirname(path), "r");
-  await folder.sync().finally(() => folder.close());
+  await sync(dirname(path));
+}
+
+async function sync(path: string): Promise<void> {
+  const file = await open(path, "r");
+  await file.sync().finally(() => file.close());
 }
 
 /**

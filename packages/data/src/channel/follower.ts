@@ -14,22 +14,31 @@ import { messageOf } from "../errors.ts";
 import { sha256Hex } from "../fingerprints.ts";
 import { DATA_FOLDER, prepareDataFolder } from "../layout.ts";
 import { DataFolderLocked, lockDataFolder } from "../lock.ts";
+import { checkSizes } from "../open.ts";
 import { makeCurrent, sweep } from "../publish.ts";
 import {
   appendToOrder,
-  findCurrent,
+  currentName,
   findManifest,
-  parseManifest,
   pinnedName,
   ReleaseError,
+  segmentsOf,
 } from "../releases.ts";
 import { ChannelError } from "./channel-error.ts";
 import { fetchRuleset, storeRuleset } from "./channel-ruleset.ts";
 import { unseal } from "./envelope.ts";
-import { type ObjectReader, readInTime, readText } from "./object-store.ts";
+import { missing, type ObjectReader, readInTime, readSigned, readText } from "./object-store.ts";
 import { PartFile } from "./part-file.ts";
-import { MANIFEST_LIMIT, readManifest, requireOwn, STATEMENT_LIMIT } from "./publisher.ts";
-import { CHANNEL_PATHS, type ReleaseRef, readStatement, type Statement } from "./statement.ts";
+import {
+  CHANNEL_PATHS,
+  MANIFEST_LIMIT,
+  openStatement,
+  PUBLISH_ANOTHER,
+  type ReleaseRef,
+  readManifest,
+  STATEMENT_LIMIT,
+  type Statement,
+} from "./statement.ts";
 
 /**
  * Milliseconds between two checks of a channel. A server makes each wait up to a fifth longer, at random. At one check
@@ -54,8 +63,6 @@ export interface FollowerOptions {
   readonly now: () => number;
   /** Does the follower also download the ruleset? Servers get their ruleset from the database. */
   readonly takesRuleset?: boolean;
-  /** Maximum milliseconds for downloading one object. */
-  readonly totalMs?: number;
   /** Called with the number of bytes of a segment that have arrived. */
   readonly onProgress?: (path: string, done: number, total: number) => void;
 }
@@ -98,9 +105,8 @@ export class ChannelFollower {
   }
 
   private async look(signal: AbortSignal): Promise<Followed> {
-    const { store, channel, totalMs } = this.options;
-    const path = CHANNEL_PATHS.statement(channel);
-    const envelope = await readText(store, path, STATEMENT_LIMIT, signal, totalMs);
+    const { store, channel, dataDir, publicKeys, takesRuleset = false } = this.options;
+    const envelope = await readText(store, CHANNEL_PATHS.statement(channel), STATEMENT_LIMIT, signal);
     if (envelope === undefined) {
       throw new ChannelError("absent", `there is no channel ${channel} in ${store.location}`);
     }
@@ -108,9 +114,8 @@ export class ChannelFollower {
       this.requireFresh(this.followed.result.statement);
       return { ...this.followed.result, isNew: false, bytes: 0 };
     }
-    const { dataDir, publicKeys, takesRuleset = false } = this.options;
     const text = unseal(envelope, publicKeys);
-    const statement = requireOwn(readStatement(text), channel);
+    const statement = openStatement(text, channel);
     const sha256 = sha256Hex(text);
     this.requireNewer(statement, sha256);
     this.requireFresh(statement);
@@ -118,15 +123,13 @@ export class ChannelFollower {
     prepareDataFolder(dataDir);
     const unlock = lockDataFolder(dataDir);
     try {
-      const bytes = await this.fetch(statement, signal);
+      const bytes = await this.fetch(statement.release, signal);
       const ruleset =
-        takesRuleset && statement.ruleset !== undefined
-          ? await fetchRuleset(store, dataDir, statement.ruleset, signal, totalMs)
-          : undefined;
-      this.requireFresh(statement); // verifying may last long, too
+        takesRuleset && statement.ruleset && (await fetchRuleset(store, statement.ruleset, signal));
+      this.requireFresh(statement); // downloading and verifying may take long
       const trusted: TrustState = { channel, version: statement.version, sha256, release: name };
       replaceJson(join(dataDir, DATA_FOLDER.channel), trusted);
-      if (ruleset !== undefined) storeRuleset(dataDir, ruleset);
+      if (ruleset) storeRuleset(dataDir, ruleset);
       const result = { statement, release: name, isNew: this.use(name), bytes };
       this.followed = { envelope, result };
       return result;
@@ -135,21 +138,16 @@ export class ChannelFollower {
     }
   }
 
-  private isCurrent(name: string): boolean {
-    return findCurrent(this.options.dataDir)?.name === name;
-  }
-
-  private isInUse(name: string): boolean {
-    return this.isCurrent(name) || this.options.served?.() === name;
-  }
-
   /** Returns whether the release's files are there, and the release is current or some release is pinned. */
   private isInPlace(name: string): boolean {
     const { dataDir } = this.options;
-    const segments = Object.values(findManifest(dataDir, name)?.segments ?? {});
-    if (!segments.some(Boolean) || segments.some((one) => one !== undefined && !isThere(dataDir, one)))
-      return false;
-    return this.isCurrent(name) || pinnedName(dataDir) !== undefined;
+    try {
+      checkSizes(dataDir, name);
+    } catch (error) {
+      if (error instanceof ReleaseError) return false;
+      throw error;
+    }
+    return currentName(dataDir) === name || pinnedName(dataDir) !== undefined;
   }
 
   private requireNewer({ version, channel }: Statement, sha256: string): void {
@@ -178,69 +176,56 @@ export class ChannelFollower {
     );
   }
 
-  /** Downloads and verifies the release in the statement. @returns the number of bytes downloaded */
-  private async fetch(statement: Statement, signal: AbortSignal): Promise<number> {
-    const { dataDir } = this.options;
-    const ref = statement.release;
+  /**
+   * Downloads and verifies a release. Segments that are here but damaged are downloaded again, once.
+   * @returns the number of bytes downloaded
+   */
+  private async fetch(ref: ReleaseRef, signal: AbortSignal, isRepair = false): Promise<number> {
+    const { dataDir, verify, served } = this.options;
     const { manifest, text } = await this.manifestOf(ref, signal);
-    const isVerified = readTrustState(dataDir)?.release === ref.name;
-    if (isVerified && this.isInPlace(ref.name)) return 0;
-    const segments = Object.values(manifest.segments).filter((segment) => segment !== undefined);
+    if (readTrustState(dataDir)?.release === ref.name && this.isInPlace(ref.name)) return 0;
     let bytes = 0;
-    for (const segment of segments) {
-      if (!isThere(dataDir, segment)) bytes += await this.fetchSegment(statement, segment, signal);
-    }
+    for (const segment of segmentsOf(manifest))
+      if (!isThere(dataDir, segment)) bytes += await this.fetchSegment(segment, signal);
     const file = join(dataDir, DATA_FOLDER.releaseFile(ref.name));
     if (!existsSync(file) || readFileSync(file, "utf8") !== text) replaceFile(file, [text]);
     try {
-      await this.verify(ref.name, signal).catch(async (error) => {
-        if (!(error instanceof ReleaseError) || error.damaged.length === 0) throw error;
-        for (const segment of segments) {
-          const isDamaged = error.damaged.includes(DATA_FOLDER.segmentFile(segment.sha256));
-          if (isDamaged) bytes += await this.fetchSegment(statement, segment, signal);
-        }
-        await this.verify(ref.name, signal);
-      });
+      await verify(dataDir, ref.name, signal);
+      return bytes;
     } catch (error) {
       if (!(error instanceof ReleaseError)) throw error;
-      if (!error.isRetryable && !this.isInUse(ref.name)) rmSync(file, { force: true });
+      for (const damaged of error.damaged) rmSync(join(dataDir, damaged), { force: true });
+      if (error.damaged.length > 0 && !isRepair) return bytes + (await this.fetch(ref, signal, true));
+      const isInUse = currentName(dataDir) === ref.name || served?.() === ref.name;
+      if (!error.isRetryable && !isInUse) rmSync(file, { force: true });
       throw new ChannelError("unsound", error.message, error.hint, { cause: error });
     }
-    return bytes;
   }
 
   /** Makes a release the current one unless another one is pinned. @returns whether the current release has changed */
   private use(name: string): boolean {
-    if (this.isCurrent(name)) return false;
     const { dataDir, served } = this.options;
+    if (currentName(dataDir) === name) return false;
     appendToOrder(dataDir, name);
     const isNew = makeCurrent(dataDir, name);
     sweep(dataDir, KEPT_BY_SERVER, served?.());
     return isNew;
   }
 
-  private async verify(name: string, signal: AbortSignal): Promise<void> {
-    await this.options.verify(this.options.dataDir, name, signal);
-  }
-
   private async manifestOf(
     { name, sha256 }: ReleaseRef,
     signal: AbortSignal,
   ): Promise<{ manifest: Release; text: string }> {
-    const { store, dataDir, totalMs } = this.options;
+    const { store, dataDir } = this.options;
     const path = DATA_FOLDER.releaseFile(name);
     const here = join(dataDir, path);
-    let text = existsSync(here) ? readFileSync(here, "utf8") : undefined;
-    if (text === undefined || sha256Hex(text) !== sha256) {
-      text = await readText(store, path, MANIFEST_LIMIT, signal, totalMs);
-      if (text === undefined) throw new ChannelError("missing-object", `${path} is not in ${store.location}`);
-      if (sha256Hex(text) !== sha256) {
-        throw new ChannelError("wrong-object", `${path} is not the signed manifest`);
-      }
-    }
-    const manifest = soundManifest(text, name);
-    const other = findManifest(dataDir, name);
-    if (other !== undefined && readFileSync(here, "utf8") !== text) {
+    const own = existsSync(here) ? readFileSync(here, "utf8") : undefined;
+    const isSame = own !== undefined && sha256Hex(own) === sha256;
+    const text = isSame
+      ? own
+      : await readSigned(store, { path, sha256, what: "manifest" }, MANIFEST_LIMIT, signal);
+    const manifest = readManifest(text, name);
+    if (!isSame && findManifest(dataDir, name) !== undefined) {
       throw new ChannelError(
         "unsound",
         `this host has release ${name} with a different manifest, but a release must never change`,
@@ -251,43 +236,30 @@ export class ChannelFollower {
   }
 
   /** Downloads a segment. @returns the number of bytes downloaded @throws ChannelError */
-  private async fetchSegment(
-    statement: Statement,
-    segment: SegmentReport,
-    signal: AbortSignal,
-  ): Promise<number> {
-    const { store, dataDir, onProgress, totalMs } = this.options;
-    const path = DATA_FOLDER.segmentFile(segment.sha256);
+  private async fetchSegment({ sha256, bytes }: SegmentReport, signal: AbortSignal): Promise<number> {
+    const { store, dataDir, onProgress } = this.options;
+    const path = DATA_FOLDER.segmentFile(sha256);
     const part = await PartFile.open(join(dataDir, `${path}.part`));
     let taken = 0;
     try {
-      if (part.bytes === segment.bytes && part.digest() === segment.sha256) {
-        part.commit(join(dataDir, path));
-        return 0;
-      }
-      const body = await readInTime(store, path, part.bytes, signal, totalMs);
-      if (body === undefined) {
-        throw new ChannelError("missing-object", `${path} is not in ${store.location}`);
-      }
-      if (body.offset !== part.bytes) part.restart();
-      for await (const chunk of body.chunks) {
-        this.requireFresh(statement); // a download may last longer than the statement is valid
-        if (part.bytes + chunk.length > segment.bytes) {
-          part.drop();
-          throw new ChannelError("wrong-object", `${path} has more than the expected ${segment.bytes} bytes`);
+      // An earlier attempt may have been stopped after the last byte.
+      if (part.bytes !== bytes || part.digest() !== sha256) {
+        const body = await readInTime(store, path, part.bytes, signal);
+        if (body === undefined) throw missing(store, path);
+        if (body.offset !== part.bytes) part.restart();
+        for await (const chunk of body.chunks) {
+          if (part.bytes + chunk.length > bytes) {
+            part.drop();
+            throw new ChannelError("wrong-object", `${path} has more than the expected ${bytes} bytes`);
+          }
+          part.write(chunk);
+          taken += chunk.length;
+          onProgress?.(path, part.bytes, bytes);
         }
-        part.write(chunk);
-        taken += chunk.length;
-        onProgress?.(path, part.bytes, segment.bytes);
       }
-      if (part.bytes < segment.bytes && part.digest() === segment.sha256) {
-        part.drop();
-        throw wrongSize(path, segment, part.bytes);
-      }
-      if (part.bytes < segment.bytes) {
-        throw new ChannelError("unreachable", `${path} ended after ${part.bytes} of ${segment.bytes} bytes`);
-      }
-      if (part.digest() !== segment.sha256) {
+      if (part.bytes < bytes)
+        throw new ChannelError("unreachable", `${path} ended after ${part.bytes} of ${bytes} bytes`);
+      if (part.digest() !== sha256) {
         part.drop();
         throw new ChannelError("wrong-object", `${path} does not match the SHA-256 in its name`);
       }
@@ -297,30 +269,6 @@ export class ChannelFollower {
       part.close();
     }
   }
-}
-
-const PUBLISH_ANOTHER = "publish another release, or run `inkling channel rollback` on the builder";
-
-/** Checks a release's manifest before any part of the release is stored. @throws ChannelError */
-function soundManifest(text: string, name: string): Release {
-  const { segments } = readManifest(text, name);
-  try {
-    const manifest = parseManifest(text, name);
-    if (!Object.values(segments).some(Boolean)) throw new ReleaseError("the manifest has no segment");
-    return manifest;
-  } catch (error) {
-    throw new ChannelError("unsound", `release ${name}: ${messageOf(error)}`, PUBLISH_ANOTHER, {
-      cause: error,
-    });
-  }
-}
-
-function wrongSize(path: string, { bytes }: SegmentReport, there: number): ChannelError {
-  return new ChannelError(
-    "unsound",
-    `${path} has ${there} bytes, but the manifest lists ${bytes}`,
-    PUBLISH_ANOTHER,
-  );
 }
 
 /** Returns whether the file exists, with the segment's size. */

@@ -2,6 +2,7 @@
 
 import { messageOf } from "../errors.ts";
 import { ChannelError } from "./channel-error.ts";
+import { splitCredentials } from "./location.ts";
 import type { ObjectBody, ObjectReader } from "./object-store.ts";
 
 /** Sends one request. For a bucket, the request is also signed. */
@@ -26,18 +27,9 @@ export class HttpObjects implements ObjectReader {
 
   /** @param base a URL, with or without user and password */
   static open(base: string): HttpObjects {
-    const url = new URL(base);
-    const { username, password } = url;
-    url.username = url.password = url.search = url.hash = "";
-    const root = url.href.replace(/\/+$/, "");
-    const authorization =
-      username === "" && password === ""
-        ? {}
-        : {
-            Authorization: `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString("base64")}`,
-          };
+    const { base: root, headers } = splitCredentials(base);
     return new HttpObjects(root, (path, init) =>
-      fetch(`${root}/${path}`, { ...init, headers: { ...init.headers, ...authorization } }),
+      fetch(`${root}/${path}`, { ...init, headers: { ...init.headers, ...headers } }),
     );
   }
 
@@ -53,19 +45,17 @@ export class HttpObjects implements ObjectReader {
         if (error.hint !== undefined) throw error; // the bucket does not exist
         return undefined;
       }
-      if (response.status === 416) {
-        await response.body?.cancel();
-        return { chunks: nothing(), offset: 0 }; // the partial file is longer than the object in the store
-      }
-      if (!response.ok) throw await refusal(this.location, path, response);
+      // 416: the partial file is longer than the object in the store.
+      if (!response.ok && response.status !== 416) throw await refusal(this.location, path, response);
+      if (!response.ok) await response.body?.cancel();
       isRead = true;
       return {
-        chunks: stall.watch(response.body, path),
+        chunks: stall.watch(response.ok ? response.body : null, path),
         offset: response.status === 206 ? offset : 0,
         tag: response.headers.get("etag") ?? undefined,
       };
     } catch (error) {
-      throw error instanceof ChannelError ? error : unreachable(this.location, error);
+      throw unreachable(this.location, error);
     } finally {
       if (!isRead) stall.end();
     }
@@ -84,31 +74,16 @@ export class HttpObjects implements ObjectReader {
     try {
       return await take(await this.send(path, { ...init, signal: stall.signal }));
     } catch (error) {
-      throw error instanceof ChannelError ? error : unreachable(this.location, error);
+      throw unreachable(this.location, error);
     } finally {
       stall.end();
     }
   }
 }
 
-async function* nothing(): AsyncGenerator<Uint8Array> {}
-
-/** Reads at most `limit` bytes of a body, regardless of its length. */
-export async function beginning(response: Response, limit: number): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  const reader = response.body?.getReader();
-  while (reader !== undefined && bytes < limit) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    chunks.push(value);
-    bytes += value.length;
-  }
-  await reader?.cancel();
-  return Buffer.concat(chunks).subarray(0, limit).toString();
-}
-
+/** Returns the error of a store that gave no response. */
 export function unreachable(location: string, error: unknown): ChannelError {
+  if (error instanceof ChannelError) return error;
   return new ChannelError("unreachable", `${location} cannot be reached: ${messageOf(error)}`, undefined, {
     cause: error,
   });
@@ -116,9 +91,11 @@ export function unreachable(location: string, error: unknown): ChannelError {
 
 /** Creates the error for a response that is neither a success nor "not found". */
 export async function refusal(location: string, path: string, response: Response): Promise<ChannelError> {
-  const text = await beginning(response, 4096).catch(() => "");
-  // An S3 store sends an error code. The rest of the response is not shown.
-  const code = /<Code>([A-Za-z]{1,60})<\/Code>/.exec(text)?.[1];
+  // An S3 store sends an error code. The rest of the response, which may be endless, is neither read nor shown.
+  const reader = response.body?.getReader();
+  const first = await reader?.read().catch(() => undefined);
+  await reader?.cancel().catch(() => {});
+  const code = /<Code>([A-Za-z]{1,60})<\/Code>/.exec(Buffer.from(first?.value ?? []).toString())?.[1];
   const what = `${location} returned ${response.status}${code === undefined ? "" : ` ${code}`} for ${path}`;
   if (response.status >= 500 || response.status === 429 || response.status === 408) {
     return new ChannelError("unreachable", what);
@@ -179,7 +156,7 @@ export class Stall {
         this.restart(); // the wait for the next chunk begins now, after the reader has processed this one
       }
     } catch (error) {
-      throw error instanceof ChannelError ? error : unreachable(path, error);
+      throw unreachable(path, error);
     } finally {
       this.end();
     }

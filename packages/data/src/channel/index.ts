@@ -2,7 +2,7 @@
 // or in a bucket.
 
 export { type BuildResult, failureOf, readBuildResult, writeBuildResult } from "./build-result.ts";
-export { CHANNEL_FAULTS, ChannelError, PublishStopped } from "./channel-error.ts";
+export { CHANNEL_FAULTS, ChannelError } from "./channel-error.ts";
 export { type ChannelRuleset, parseChannelRuleset, readChannelRuleset } from "./channel-ruleset.ts";
 export { keyId, makeKeyPair, publicKeyOf, readPrivateKey, readPublicKey } from "./envelope.ts";
 export {
@@ -15,6 +15,6 @@ export {
 } from "./follower.ts";
 export type { ObjectReader } from "./object-store.ts";
 export { openReader, openStore } from "./open-store.ts";
-export { Publisher, type PublisherOptions, readChannel } from "./publisher.ts";
+export { Publisher, type PublisherOptions } from "./publisher.ts";
 export { S3_VARIABLES, type S3Environment } from "./s3-objects.ts";
-export { rolledBack, type Statement } from "./statement.ts";
+export { findStatement, rolledBack, type Statement } from "./statement.ts";

@@ -1,4 +1,4 @@
-// location.ts: parses the setting that contains a channel's location and name.
+// location.ts: parses the setting that contains a channel's location and name, and URLs with credentials.
 
 /** Valid names of channels are safe in the paths of every store. */
 export const CHANNEL_NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
@@ -25,11 +25,27 @@ export function parseChannel(text: string): ChannelLocation | undefined {
   return [username, password, pathname].every(isDecodable) ? { base, channel } : undefined;
 }
 
-function isDecodable(text: string): boolean {
+const isDecodable = (text: string) => decoded(text) !== undefined;
+
+function decoded(text: string): string | undefined {
   try {
-    decodeURIComponent(text);
-    return true;
+    return decodeURIComponent(text);
   } catch {
-    return false;
+    return undefined;
   }
+}
+
+/** Splits a base URL into the URL without credentials, and a header with the credentials. */
+export function splitCredentials(text: string): {
+  readonly base: string;
+  readonly headers: Readonly<Record<string, string>>;
+} {
+  const url = new URL(text);
+  const { username, password } = url;
+  url.username = url.password = url.search = url.hash = "";
+  const base = url.href.replace(/\/+$/, "");
+  if (username + password === "") return { base, headers: {} };
+  // A part with an invalid escape is sent unchanged.
+  const userinfo = [username, password].map((part) => decoded(part) ?? part).join(":");
+  return { base, headers: { authorization: `Basic ${Buffer.from(userinfo).toString("base64")}` } };
 }

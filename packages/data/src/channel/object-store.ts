@@ -1,5 +1,6 @@
 // object-store.ts: defines a channel's store: a folder, a base URL, or a bucket in an S3-compatible store.
 
+import { sha256Hex } from "../fingerprints.ts";
 import { ChannelError } from "./channel-error.ts";
 
 export interface ObjectBody {
@@ -10,24 +11,14 @@ export interface ObjectBody {
   readonly tag?: string | undefined;
 }
 
-/** A whole object as it was read. */
-export interface FoundText {
-  readonly text: string;
-  readonly tag: string | undefined;
-}
-
 /** Maximum size of an object that is replaced, in bytes. */
 export const REPLACED_LIMIT = 64 << 10;
-
-/**
- * How {@link ObjectStore.replace} ended. `changed`: nothing was written, because the object is not the one that was
- * read. `unchecked`: the object was written, but the store cannot notice that somebody else writes at the same moment.
- */
-export type Replaced = "done" | "changed" | "unchecked";
 
 export interface ObjectReader {
   /** The store's location for messages, without credentials. */
   readonly location: string;
+  /** Time limit in milliseconds for reading one object; by default 10 minutes. */
+  readonly totalMs?: number;
   /** @returns undefined if the object does not exist */
   read(path: string, offset: number, signal: AbortSignal): Promise<ObjectBody | undefined>;
 }
@@ -38,17 +29,10 @@ export interface ObjectStore extends ObjectReader {
   /** Writes a whole object or nothing. */
   write(path: string, content: string | OwnFile, signal: AbortSignal): Promise<void>;
   /**
-   * Writes an object if it is still as it was read.
-   * @param before the object as it was read; undefined if it did not exist
-   * @param onWait called once if another publisher makes this one wait, with the reason
+   * Writes an object if its text is still `before`, or if it still does not exist.
+   * @returns false if nothing was written, because another publisher has changed the object
    */
-  replace(
-    path: string,
-    text: string,
-    before: FoundText | undefined,
-    signal: AbortSignal,
-    onWait?: (reason: string) => void,
-  ): Promise<Replaced>;
+  replace(path: string, text: string, before: string | undefined, signal: AbortSignal): Promise<boolean>;
   /** Lists the paths that begin with `prefix`. */
   list(prefix: string, signal: AbortSignal): Promise<string[]>;
   remove(path: string, signal: AbortSignal): Promise<void>;
@@ -60,49 +44,30 @@ export interface OwnFile {
   readonly sha256: string;
 }
 
-/** Time limit for one object. If a segment takes longer, the next attempt resumes where this one ended. */
+/** If a segment takes longer, the next attempt resumes where this one ended. */
 const TOTAL_MS = 600_000;
 
 /**
- * Reads an object like the store's own `read`, but with a limit for the total time, because a trickle of bytes never
- * reaches the store's own limit. Callers must iterate over the chunks or abort the signal.
+ * Reads an object like the store's own `read`, but limits the total time, because a trickle of bytes never reaches the
+ * store's own limit.
  */
 export async function readInTime(
   store: ObjectReader,
   path: string,
   offset: number,
   signal: AbortSignal,
-  totalMs = TOTAL_MS,
 ): Promise<ObjectBody | undefined> {
-  const own = new AbortController();
-  const stop = () => own.abort(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
-  const slow = () =>
-    own.abort(new ChannelError("slow", `${store.location}: ${path} took longer than ${totalMs} ms`));
-  const timer = setTimeout(slow, totalMs);
-  const end = () => {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", stop);
-  };
-  const explain = (error: unknown) => (own.signal.reason instanceof ChannelError ? own.signal.reason : error);
-  async function* chunksOf(body: ObjectBody) {
-    try {
-      yield* body.chunks;
-    } catch (error) {
-      throw explain(error);
-    } finally {
-      end();
+  const { location, totalMs = TOTAL_MS } = store;
+  const end = performance.now() + totalMs;
+  async function* inTime(chunks: ObjectBody["chunks"]) {
+    for await (const chunk of chunks) {
+      if (performance.now() > end)
+        throw new ChannelError("slow", `${location}: ${path} took longer than ${totalMs} ms`);
+      yield chunk;
     }
   }
-  try {
-    const body = await store.read(path, offset, own.signal);
-    if (body === undefined) end();
-    return body && { ...body, chunks: chunksOf(body) };
-  } catch (error) {
-    end();
-    throw explain(error);
-  }
+  const body = await store.read(path, offset, signal);
+  return body && { ...body, chunks: inTime(body.chunks) };
 }
 
 /**
@@ -115,20 +80,18 @@ export async function readText(
   path: string,
   limit: number,
   signal: AbortSignal,
-  totalMs?: number,
 ): Promise<string | undefined> {
-  return (await findText(store, path, limit, signal, totalMs))?.text;
+  return (await findText(store, path, limit, signal))?.text;
 }
 
-/** Reads a whole object as {@link readText} does, with the tag that {@link ObjectStore.replace} compares. */
+/** Does the same as {@link readText}, and also returns the object's tag. */
 export async function findText(
   store: ObjectReader,
   path: string,
   limit: number,
   signal: AbortSignal,
-  totalMs?: number,
-): Promise<FoundText | undefined> {
-  const body = await readInTime(store, path, 0, signal, totalMs);
+): Promise<{ readonly text: string; readonly tag: string | undefined } | undefined> {
+  const body = await readInTime(store, path, 0, signal);
   if (body === undefined) return undefined;
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -138,4 +101,25 @@ export async function findText(
     chunks.push(chunk);
   }
   return { text: Buffer.concat(chunks).toString(), tag: body.tag };
+}
+
+/**
+ * Reads an object whose SHA-256 is signed.
+ * @param what the kind of object, for the message
+ * @throws ChannelError also if the object is missing or different
+ */
+export async function readSigned(
+  store: ObjectReader,
+  { path, sha256, what }: { readonly path: string; readonly sha256: string; readonly what: string },
+  limit: number,
+  signal: AbortSignal,
+): Promise<string> {
+  const text = await readText(store, path, limit, signal);
+  if (text === undefined) throw missing(store, path);
+  if (sha256Hex(text) === sha256) return text;
+  throw new ChannelError("wrong-object", `${path} is not the signed ${what}`);
+}
+
+export function missing({ location }: ObjectReader, path: string): ChannelError {
+  return new ChannelError("missing-object", `${path} is not in ${location}`);
 }

@@ -5,23 +5,15 @@
 //
 // An object is replaced with If-Match or If-None-Match. Amazon (since November 2024), MinIO, R2 and Ceph then refuse
 // with 412 if another publisher was faster, and Amazon refuses with 409 while another write is under way. Some stores
-// answer 501, and some ignore the header and overwrite. So each process first tests the store with a condition that
-// cannot be met.
+// answer 501, and some ignore the header and overwrite, so the object is read once more just before it is written. On
+// such a store, two publishers can still overwrite each other within milliseconds.
 
 import { openAsBlob } from "node:fs";
 import { AwsClient } from "aws4fetch";
 import { sha256Hex } from "../fingerprints.ts";
 import { ChannelError } from "./channel-error.ts";
-import { beginning, HttpObjects, refusal } from "./http-objects.ts";
-import {
-  type FoundText,
-  findText,
-  type ObjectBody,
-  type ObjectStore,
-  type OwnFile,
-  REPLACED_LIMIT,
-  type Replaced,
-} from "./object-store.ts";
+import { HttpObjects, refusal } from "./http-objects.ts";
+import { findText, type ObjectBody, type ObjectStore, type OwnFile, REPLACED_LIMIT } from "./object-store.ts";
 
 export type S3Environment = Readonly<Record<string, string | undefined>>;
 
@@ -34,25 +26,13 @@ export const S3_VARIABLES = [
   "AWS_ENDPOINT_URL",
 ] as const;
 
-/** Limits of a listing: the number of pages, each with 1,000 objects, and the size of a page in bytes. */
-const MAX_PAGES = 1_000;
-const MAX_LIST_BYTES = 4 << 20;
-
-/** An object that is written only to learn whether the store checks conditions, and a tag that it never has. */
-const PROBE = "conditional-writes";
-const NO_TAG = '"00000000000000000000000000000000"';
 /** Statuses of stores that do not support conditional writes. */
-const LACKS_CONDITIONS = new Set([400, 501]);
-
-/** @param isMatch whether the condition was If-Match, which Amazon answers with 404 if there is no object */
-const isUnmet = (status: number, isMatch: boolean) =>
-  status === 412 || status === 409 || (isMatch && status === 404);
+const LACKS_CONDITIONS: readonly number[] = [400, 501];
 
 export class S3Objects implements ObjectStore {
   readonly location: string;
   private readonly objects: HttpObjects;
   private readonly prefix: string;
-  private isConditional: boolean | undefined;
 
   /** @throws ChannelError if credentials are missing, or if the endpoint is not a URL */
   constructor(location: string, env: S3Environment) {
@@ -104,68 +84,50 @@ export class S3Objects implements ObjectStore {
   }
 
   async write(path: string, content: string | OwnFile, signal: AbortSignal): Promise<void> {
-    await this.put(path, content, {}, signal, async (response) => {
-      if (!response.ok) throw await refusal(this.location, path, response);
-    });
+    await this.put(path, content, {}, [], signal);
   }
 
   async replace(
     path: string,
     text: string,
-    before: FoundText | undefined,
+    before: string | undefined,
     signal: AbortSignal,
-  ): Promise<Replaced> {
-    const condition =
-      before === undefined ? { "If-None-Match": "*" } : before.tag && { "If-Match": before.tag };
-    if (!condition || !(await this.checksConditions(signal))) {
-      const now = await findText(this, path, REPLACED_LIMIT, signal);
-      if (now?.text !== before?.text) return "changed";
-      await this.write(path, text, signal);
-      return "unchecked";
-    }
-    return this.put(path, text, condition, signal, async (response): Promise<Replaced> => {
-      if (isUnmet(response.status, before !== undefined)) return "changed";
-      if (!response.ok) throw await refusal(this.location, path, response);
-      return "done";
-    });
+  ): Promise<boolean> {
+    const now = await findText(this, path, REPLACED_LIMIT, signal);
+    if (now?.text !== before) return false;
+    const tag = now?.tag;
+    const condition: Record<string, string> =
+      now === undefined ? { "If-None-Match": "*" } : tag === undefined ? {} : { "If-Match": tag };
+    // Amazon returns 404 to If-Match if the object was removed.
+    const unmet = now === undefined ? [412, 409] : [412, 409, 404];
+    const status = await this.put(path, text, condition, [...unmet, ...LACKS_CONDITIONS], signal);
+    if (LACKS_CONDITIONS.includes(status)) await this.write(path, text, signal);
+    return !unmet.includes(status);
   }
 
-  /** Returns whether the store refuses a write whose condition is not met. */
-  private async checksConditions(signal: AbortSignal): Promise<boolean> {
-    if (this.isConditional !== undefined) return this.isConditional;
-    const note = "written by Inkling to test whether this store checks If-Match; it may be deleted";
-    const status = await this.put(PROBE, note, { "If-Match": NO_TAG }, signal, async (response) => {
-      if (response.ok || isUnmet(response.status, true) || LACKS_CONDITIONS.has(response.status))
-        return response.status;
-      throw await refusal(this.location, PROBE, response);
-    });
-    this.isConditional = isUnmet(status, true);
-    if (status < 300) await this.remove(PROBE, signal);
-    return this.isConditional;
-  }
-
-  private async put<T>(
+  /** @returns the status, which is a success or one of `expected` */
+  private async put(
     path: string,
     content: string | OwnFile,
     condition: Readonly<Record<string, string>>,
+    expected: readonly number[],
     signal: AbortSignal,
-    take: (response: Response) => Promise<T>,
-  ): Promise<T> {
+  ): Promise<number> {
     const isText = typeof content === "string";
-    const sha256 = isText ? sha256Hex(content) : content.sha256;
-    const body = isText ? content : await openAsBlob(content.file);
     const headers = {
       "Content-Type": isText ? "application/json" : "application/octet-stream",
-      "X-Amz-Content-Sha256": sha256,
+      "X-Amz-Content-Sha256": isText ? sha256Hex(content) : content.sha256,
       ...condition,
     };
+    const body = isText ? content : await openAsBlob(content.file);
     return this.objects.request(
       this.key(path),
       { method: "PUT", headers, body, signal },
       async (response) => {
-        const taken = await take(response);
-        if (!response.bodyUsed) await response.body?.cancel();
-        return taken;
+        if (!response.ok && !expected.includes(response.status))
+          throw await refusal(this.location, path, response);
+        await response.body?.cancel();
+        return response.status;
       },
     );
   }
@@ -173,26 +135,19 @@ export class S3Objects implements ObjectStore {
   async list(prefix: string, signal: AbortSignal): Promise<string[]> {
     const found: string[] = [];
     let token: string | undefined;
-    for (let page = 0; page < MAX_PAGES; page++) {
+    do {
       const query = new URLSearchParams({ "list-type": "2", prefix: this.prefix + prefix });
       if (token !== undefined) query.set("continuation-token", token);
       const text = await this.objects.request(`/?${query}`, { signal }, async (response) => {
         if (!response.ok) throw await refusal(this.location, "its list of objects", response);
-        return beginning(response, MAX_LIST_BYTES);
+        return response.text();
       });
-      for (const [, key = ""] of text.matchAll(/<Key>([^<]*)<\/Key>/g)) {
-        const name = unescaped(key);
-        if (name.startsWith(this.prefix + prefix)) found.push(name.slice(this.prefix.length));
-      }
-      const next = /<NextContinuationToken>([^<]*)</.exec(text)?.[1];
-      if (next === undefined) return found;
-      token = unescaped(next);
-    }
-    throw new ChannelError(
-      "wrong-object",
-      `${this.location} returns an endless list of objects`,
-      "check the store and the proxies in front of it",
-    );
+      for (const [, key = ""] of text.matchAll(/<Key>([^<]*)<\/Key>/g))
+        found.push(unescaped(key).slice(this.prefix.length));
+      token = /<NextContinuationToken>([^<]*)</.exec(text)?.[1];
+      token &&= unescaped(token);
+    } while (token !== undefined);
+    return found;
   }
 
   async remove(path: string, signal: AbortSignal): Promise<void> {

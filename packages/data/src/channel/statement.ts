@@ -1,9 +1,17 @@
-// statement.ts: defines a channel's statement: the release that servers should run.
+// statement.ts: reads a channel's statement, which contains the release that servers should run, and the manifest of
+// that release.
 
+import type { Release } from "@inkling/engine";
 import { z } from "zod";
-import { isReleaseName } from "../releases.ts";
+import { messageOf } from "../errors.ts";
+import { isReleaseName, parseManifest, ReleaseError, segmentsOf } from "../releases.ts";
 import { ChannelError } from "./channel-error.ts";
+import { unseal } from "./envelope.ts";
 import { CHANNEL_NAME } from "./location.ts";
+import { type ObjectReader, REPLACED_LIMIT, readText } from "./object-store.ts";
+
+export const STATEMENT_LIMIT = REPLACED_LIMIT;
+export const MANIFEST_LIMIT = 8 << 20;
 
 const time = z.iso.datetime();
 
@@ -49,6 +57,54 @@ export function readStatement(text: string): Statement {
       "update Inkling on this host",
       { cause: error },
     );
+  }
+}
+
+/** A statement, and the text of the object that contains it. */
+export interface Found {
+  readonly statement: Statement;
+  readonly text: string;
+}
+
+/**
+ * Finds a channel's statement.
+ * @returns undefined if the channel does not exist
+ * @throws ChannelError, including if no trusted key signed the statement
+ */
+export async function findStatement(
+  store: ObjectReader,
+  channel: string,
+  trusted: readonly string[],
+  signal: AbortSignal,
+): Promise<Found | undefined> {
+  const text = await readText(store, CHANNEL_PATHS.statement(channel), STATEMENT_LIMIT, signal);
+  return text === undefined ? undefined : { text, statement: openStatement(unseal(text, trusted), channel) };
+}
+
+/** @throws ChannelError if the text is not the statement of this channel */
+export function openStatement(text: string, channel: string): Statement {
+  const statement = readStatement(text);
+  if (statement.channel === channel) return statement;
+  throw new ChannelError(
+    "other-key",
+    `the signature is for the channel ${statement.channel}, not ${channel}`,
+  );
+}
+
+export const PUBLISH_ANOTHER = "publish another release, or run `inkling channel rollback` on the builder";
+
+/** Reads a manifest from the store. @throws ChannelError */
+export function readManifest(text: string, name: string): Release {
+  try {
+    const manifest = parseManifest(text, name);
+    if (segmentsOf(manifest).length > 0) return manifest;
+    throw new ReleaseError("the manifest has no segment");
+  } catch (cause) {
+    if (cause instanceof ReleaseError)
+      throw new ChannelError("unsound", `release ${name}: ${messageOf(cause)}`, PUBLISH_ANOTHER, { cause });
+    throw new ChannelError("unreadable", `the manifest of ${name} has an unknown format`, "update Inkling", {
+      cause,
+    });
   }
 }
 

@@ -4,7 +4,7 @@
 // fails, the active value remains and polls become less frequent. If `apply` throws, the new value does not become
 // active, and the next check loads it again.
 
-import { aborted, backoffMs, Poller } from "./poller.ts";
+import { backoffMs, Poller } from "./poller.ts";
 import type { Loaded, SnapshotFile } from "./snapshot-file.ts";
 
 export interface LiveSource<T> {
@@ -120,14 +120,6 @@ export class Live<T> {
   /** Checks now. Waits for a running check first, because that check may have missed a change. Never rejects. */
   refresh(): Promise<void> {
     return this.checks.now();
-  }
-
-  /** Does the same as {@link start}, but stops when `signal` is aborted. */
-  async runUntil(signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return;
-    await this.start();
-    await aborted(signal);
-    await this.stop();
   }
 
   /** Stops checking; the value remains active. */

@@ -4,8 +4,8 @@ import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { replaceFile } from "../atomic-file.ts";
-import { DATA_FOLDER, makeFolder } from "../layout.ts";
+import { replaceFile } from "./atomic-file.ts";
+import { DATA_FOLDER, makeFolder } from "./layout.ts";
 
 /** A server without an answer for this many milliseconds counts as gone. */
 export const GONE_MS = 600_000;
