@@ -26,7 +26,7 @@ const manifest = z.object({
   /** Does the database contain decisions? */
   decisions: z.boolean(),
   rows: z.record(z.string(), z.int()),
-  files: z.array(z.object({ name: z.string(), bytes: z.int(), sha256: z.string() })),
+  files: z.array(z.object({ name: z.string(), bytes: z.int().min(0), sha256: z.string() })),
 });
 export type Manifest = z.infer<typeof manifest>;
 
@@ -57,12 +57,16 @@ export function writeArchive(
   });
 }
 
-/** An archive whose structure has been checked. Each entry is checked when it is read. */
+/**
+ * An archive whose structure has been checked: each header has the bytes that {@link writeArchive} writes for the
+ * manifest's entry. The content of an entry is checked when it is read.
+ */
 export class Archive {
   readonly manifest: Manifest;
   private readonly path: string;
   private readonly descriptor: number;
-  private readonly entries: ReadonlyMap<string, TarEntry>;
+  /** Where the content of each file begins. */
+  private readonly offsets = new Map<string, number>();
 
   /** @throws CliError if the file is not a backup, is from a newer version, is damaged, or was cut short */
   constructor(path: string) {
@@ -73,13 +77,21 @@ export class Archive {
       throw explainFileError(error, path);
     }
     try {
-      const entries = this.listEntries();
-      this.manifest = this.manifestIn(entries[0]);
-      this.entries = new Map(entries.map((entry) => [entry.name, entry]));
-      const names = [MANIFEST, ...this.manifest.files.map(({ name }) => name)];
-      if (entries.length !== names.length || entries.some(({ name }, i) => name !== names[i]))
-        throw damaged(path, "its entries are not those of its manifest");
-      if (this.entries.size < entries.length) throw damaged(path, "it has two entries of the same name");
+      const first = this.bytes(0, BLOCK);
+      const [size, modified] = [octalIn(first, SIZE), octalIn(first, MODIFIED)];
+      const isOurs = size <= MAX_TEXT_BYTES && first.equals(tarHeader(MANIFEST, size, modified));
+      if (!isOurs) throw foreign(path);
+      this.manifest = parseManifest(path, this.bytes(BLOCK, size).toString());
+      let at = BLOCK + padded(size);
+      const end = this.manifest.files.reduce((sum, { bytes }) => sum + BLOCK + padded(bytes), at);
+      if (fstatSync(this.descriptor).size < end + BLOCK) throw damaged(path, "it ends too early");
+      for (const { name, bytes } of this.manifest.files) {
+        if (this.offsets.has(name)) throw damaged(path, "it has two entries of the same name");
+        if (!this.bytes(at, BLOCK).equals(tarHeader(name, bytes, modified))) throw otherEntries(path);
+        this.offsets.set(name, at + BLOCK);
+        at += BLOCK + padded(bytes);
+      }
+      if (this.bytes(at, BLOCK).some((byte) => byte !== 0)) throw otherEntries(path);
     } catch (error) {
       this.close();
       throw explainFileError(error, path);
@@ -91,12 +103,12 @@ export class Archive {
   }
 
   has(name: string): boolean {
-    return name !== MANIFEST && this.entries.has(name);
+    return this.offsets.has(name);
   }
 
   /** @throws CliError if the entry is damaged */
   text(name: string): string {
-    if (this.entries.get(name)!.size > MAX_TEXT_BYTES) throw damaged(this.path, `${name} is too large`);
+    if (this.entry(name).bytes > MAX_TEXT_BYTES) throw damaged(this.path, `${name} is too large`);
     return contentOf(this.read(name)).toString();
   }
 
@@ -108,54 +120,34 @@ export class Archive {
     writingTo(path, () => replaceFile(path, this.read(name), { mode: OWNER_ONLY }));
   }
 
+  private entry(name: string) {
+    return this.manifest.files.find((file) => file.name === name)!;
+  }
+
+  private bytes(from: number, size: number): Buffer {
+    return contentOf(chunksIn(this.descriptor, from, size));
+  }
+
   private *read(name: string): Generator<Uint8Array> {
-    const { offset, size } = this.entries.get(name)!;
+    const { bytes, sha256 } = this.entry(name);
     const hash = createHash("sha256");
-    for (const chunk of chunksIn(this.descriptor, offset, size)) {
+    for (const chunk of chunksIn(this.descriptor, this.offsets.get(name)!, bytes)) {
       hash.update(chunk);
       yield chunk;
     }
-    if (hash.digest("hex") !== this.manifest.files.find((file) => file.name === name)!.sha256)
+    if (hash.digest("hex") !== sha256)
       throw damaged(this.path, `the content of ${name} does not match its checksum`);
   }
+}
 
-  private listEntries(): TarEntry[] {
-    const { path, descriptor } = this;
-    const { size: length } = fstatSync(descriptor);
-    const entries: TarEntry[] = [];
-    const header = Buffer.alloc(BLOCK);
-    for (let at = 0; ; ) {
-      const unusable = (why: string) => (at === 0 ? foreign(path) : damaged(path, why));
-      if (at + BLOCK > length || readSync(descriptor, header, 0, BLOCK, at) < BLOCK)
-        throw unusable("it ends too early");
-      if (header.every((byte) => byte === 0)) return entries;
-      if (
-        header.toString("latin1", MAGIC, MAGIC + 5) !== "ustar" ||
-        checksumIn(header) !== checksumOf(header)
-      )
-        throw unusable("a header is damaged");
-      const name = header.toString("utf8", 0, 100).replace(/\0.*$/s, "");
-      if (header[TYPE] !== 0x30 && header[TYPE] !== 0)
-        throw damaged(path, `${JSON.stringify(name)} is not an ordinary file`);
-      const size = sizeIn(header);
-      const offset = at + BLOCK;
-      if (size < 0) throw damaged(path, "a header is damaged"); // "-1750" is a number in octal, too
-      if (!Number.isSafeInteger(size) || offset + size > length) throw damaged(path, "it ends too early");
-      entries.push({ name, offset, size });
-      at = offset + Math.ceil(size / BLOCK) * BLOCK;
-    }
-  }
-
-  private manifestIn(entry: TarEntry | undefined): Manifest {
-    if (entry?.name !== MANIFEST || entry.size > MAX_TEXT_BYTES) throw foreign(this.path);
-    const found = jsonOf(contentOf(chunksIn(this.descriptor, entry.offset, entry.size)).toString());
-    const head = manifest.pick({ format: true, version: true, program: true }).safeParse(found);
-    if (!head.success) throw foreign(this.path);
-    if (head.data.version > VERSION) throw newerBackup(this.path, head.data.program);
-    const parsed = manifest.safeParse(found);
-    if (!parsed.success) throw damaged(this.path, "its manifest is invalid");
-    return parsed.data;
-  }
+function parseManifest(path: string, text: string): Manifest {
+  const found = jsonOf(text);
+  const head = manifest.pick({ format: true, version: true, program: true }).safeParse(found);
+  if (!head.success) throw foreign(path);
+  if (head.data.version > VERSION) throw newerBackup(path, head.data.program);
+  const parsed = manifest.safeParse(found);
+  if (!parsed.success) throw damaged(path, "its manifest is invalid");
+  return parsed.data;
 }
 
 function* chunksOf(file: BackupFile): Generator<Uint8Array> {
@@ -204,22 +196,13 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** A file in a tar file. */
-interface TarEntry {
-  readonly name: string;
-  /** Where its content begins. */
-  readonly offset: number;
-  readonly size: number;
-}
-
 const BLOCK = 512;
 /** Largest size that fits in the eleven octal digits of a header. Larger ones are binary, as GNU tar writes them. */
 const MAX_OCTAL = 8 ** 11 - 1;
 // Offsets of a header's fields.
 const SIZE = 124;
+const MODIFIED = 136;
 const CHECKSUM = 148;
-const TYPE = 156;
-const MAGIC = 257;
 
 /**
  * Returns the block before a file's content.
@@ -239,12 +222,20 @@ export function tarHeader(name: string, size: number, modified: number): Buffer 
     header[SIZE] = 0x80;
     header.writeBigUInt64BE(BigInt(size), SIZE + 4);
   }
-  octal(modified, 136, 11);
-  header.write("0", TYPE);
-  header.write("ustar\x0000", MAGIC);
-  header.write(`${checksumOf(header).toString(8).padStart(6, "0")}\0 `, CHECKSUM);
+  octal(modified, MODIFIED, 11);
+  header.write("0", 156); // an ordinary file
+  header.write("ustar\x0000", 257);
+  header.fill(" ", CHECKSUM, CHECKSUM + 8);
+  const sum = header.reduce((sum, byte) => sum + byte, 0);
+  header.write(`${sum.toString(8).padStart(6, "0")}\0`, CHECKSUM);
   return header;
 }
+
+const octalIn = (header: Buffer, at: number): number =>
+  Number.parseInt(header.toString("latin1", at, at + 12), 8);
+
+/** Returns the number of bytes that a file of this size takes up in whole blocks. */
+const padded = (size: number): number => Math.ceil(size / BLOCK) * BLOCK;
 
 /** Yields a tar file. A chunk is valid until the next one. */
 export function* tarOf(files: readonly BackupFile[], modified: Date): Generator<Uint8Array> {
@@ -252,22 +243,10 @@ export function* tarOf(files: readonly BackupFile[], modified: Date): Generator<
     const size = "content" in file ? file.content.length : statSync(file.path).size;
     yield tarHeader(file.name, size, Math.floor(modified.getTime() / 1_000));
     yield* chunksOf(file);
-    yield Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK);
+    yield Buffer.alloc(padded(size) - size);
   }
   yield Buffer.alloc(2 * BLOCK);
 }
-
-const sizeIn = (header: Buffer): number =>
-  header[SIZE] === 0x80 ? Number(header.readBigUInt64BE(SIZE + 4)) : octalIn(header, SIZE, 12);
-
-const checksumIn = (header: Buffer): number => octalIn(header, CHECKSUM, 8);
-
-const octalIn = (header: Buffer, at: number, length: number): number =>
-  Number.parseInt(header.toString("latin1", at, at + length), 8);
-
-/** The sum of the header's bytes, with spaces in the checksum's field. */
-const checksumOf = (header: Buffer): number =>
-  header.reduce((sum, byte, at) => sum + (at >= CHECKSUM && at < CHECKSUM + 8 ? 0x20 : byte), 0);
 
 const foreign = (path: string) =>
   new CliError(
@@ -276,6 +255,7 @@ const foreign = (path: string) =>
   );
 export const damaged = (path: string, why: string) =>
   new CliError(`${path} is damaged: ${why}`, "nothing was restored; use another copy or an older backup");
+const otherEntries = (path: string) => damaged(path, "its entries are not those of its manifest");
 export const newerBackup = (path: string, program: string) =>
   new CliError(
     `${path} was created by a newer version of Inkling (${program}) than this one can restore`,
