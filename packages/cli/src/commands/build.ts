@@ -43,45 +43,60 @@ Examples:
 
 async function keepBuilding(settings: Settings, context: Context, isPublisher: boolean): Promise<void> {
   const { terminal, stopper } = context;
-  const { dataDir } = settings;
-  if (isPublisher) {
-    channelOf(settings);
-    signingKey(settings); // missing settings end the command now rather than after the first build
-  }
-  ensureWritable(dataDir);
-  forgetChannelReport(dataDir);
   const line = (level: string, event: string, fields: object = {}) =>
     terminal.err(`${JSON.stringify({ time: new Date().toISOString(), level, event, ...fields })}\n`);
   const log = {
     info: (event: string, fields?: object) => line("info", event, fields),
     error: (event: string, fields?: object) => line("error", event, fields),
   };
-  const trail = {
-    log,
-    audited: <T>(entry: HostEntry, change: () => Promise<T>) => auditedBy(settings, entry, change),
-  };
-  void recordStart(settings, "build", trail);
-  let unread: string | undefined;
-  const onUnread = (reason: string) => {
-    if (reason !== unread) log.error("channel-warning", { reason }); // checked every 10 s, but logged once
-    unread = reason;
+  // Missing settings end the command now rather than after the first build.
+  const publishing = isPublisher ? publishingOf(settings, context, log) : undefined;
+  ensureWritable(settings.dataDir);
+  forgetChannelReport(settings.dataDir);
+  const audited = <T>(entry: HostEntry, change: () => Promise<T>) => auditedBy(settings, entry, change);
+  void recordStart(settings, "build", { log, audited });
+  const { signal } = stopper;
+  await Promise.all([
+    keepFresh(settings, { log }, signal, { firstMs: 0, onScheduled: publishing?.onScheduled }),
+    publishing?.poller.runUntil(signal),
+  ]);
+}
+
+/**
+ * Publishes releases, rulesets and the results of builds. It has its own checks, because the channel must not expire
+ * even if builds fail for days.
+ * @throws CliError if a setting is missing
+ */
+function publishingOf(
+  settings: Settings,
+  context: Context,
+  log: Record<"info" | "error", (event: string, fields: object) => void>,
+) {
+  const { dataDir } = settings;
+  const { signal } = context.stopper;
+  const { base, channel } = channelOf(settings);
+  const key = signingKey(settings);
+  let warned: string | undefined;
+  const warnOnce = (reason: string) => {
+    if (reason !== warned) log.error("channel-warning", { reason }); // checked every 10 s, but logged once
+    warned = reason;
   };
   const publish = async () => {
     const name = currentName(dataDir);
-    if (!isPublisher || name === undefined) return;
+    if (name === undefined) return;
     try {
       const publisher = openPublisher(settings, context, {
         onUpload: (path, bytes) => log.info("channel-upload", { path, bytes }),
         onWarning: (reason) => log.error("channel-warning", { reason }),
       });
-      const ruleset = await newestRuleset(settings, onUnread);
+      const ruleset = await newestRuleset(settings, warnOnce);
       const done = await renewIfDue(publisher, dataDir, name, ruleset);
       if (done === undefined) return;
-      const { channel, version, release } = done;
-      log.info("channel-published", { channel, version, release: release.name });
+      const { version, release } = done;
+      log.info("channel-published", { channel: done.channel, version, release: release.name });
     } catch (error) {
       // The next check retries. A failed build must not hide this fault, nor may this fault hide a failed build.
-      if (!stopper.signal.aborted) log.error("channel-not-published", describeFault(error));
+      if (!signal.aborted) log.error("channel-not-published", describeFault(error));
     }
   };
   let unsent: BuildResult | undefined;
@@ -91,27 +106,21 @@ async function keepBuilding(settings: Settings, context: Context, isPublisher: b
   };
   const sendResult = async () => {
     const result = unsent;
-    if (!isPublisher || result === undefined) return;
-    const { base, channel } = channelOf(settings);
+    if (result === undefined) return;
     const store = openStore(base, context.env);
+    if (store === undefined) return; // read only
     try {
-      if (store !== undefined)
-        await writeBuildResult(store, channel, signingKey(settings), result, stopper.signal);
+      await writeBuildResult(store, channel, key, result, signal);
       if (unsent === result) unsent = undefined; // otherwise, the next check retries
     } catch (error) {
-      if (!stopper.signal.aborted) onUnread(`the build's result was not published: ${messageOf(error)}`);
+      if (!signal.aborted) warnOnce(`the build's result was not published: ${messageOf(error)}`);
     }
   };
-  // Publishing has its own checks, because the channel must not expire even if builds fail for days.
   const check = async () => {
     await publish();
     await sendResult();
   };
-  const publishing = new Poller({ check, waitMs: () => PUBLISH_MS });
-  await Promise.all([
-    keepFresh(settings, { log }, stopper.signal, { firstMs: 0, onScheduled }),
-    publishing.runUntil(stopper.signal),
-  ]);
+  return { onScheduled, poller: new Poller({ check, waitMs: () => PUBLISH_MS }) };
 }
 
 /** Describes a fault for the log. An unexpected error includes its stack. */

@@ -101,8 +101,10 @@ function writeWithDatabase(input: BackupInput, owner: Owner, decisions: boolean)
     writingTo(path, () => writeFileSync(copy, "", { mode: OWNER_ONLY, flag: "wx" }));
     const rows = await withLongStore(loaded.settings.databaseUrl, (store) =>
       store.copy.writeTo(copy, decisions).catch((error) => {
+        if (!(error instanceof StoreError) || !error.isReadOnly) throw error;
         // The database is only read, so the full disk is that of the copy.
-        throw error instanceof StoreError && error.isReadOnly ? fullDisk(path) : error;
+        const hint = "free space for a copy of the database, or choose another folder";
+        throw new CliError(`${path}: no space left on the disk`, hint);
       }),
     );
     return writeBackup(input, owner, { path: copy, decisions, rows });
@@ -153,7 +155,7 @@ export async function restoreBackup(input: RestoreInput): Promise<Restored> {
       const isFileLost = replaced.some(({ path }) => existsSync(path));
       const { before, undo } = await keepOld(input, found, isFileLost, manifest.decisions);
       try {
-        // A running server reads them, and may append at the same time.
+        // A running server reads this list, and may append to it at the same time.
         const list = new RevokedFile(join(dataDir, DATA_FOLDER.revoked));
         writingTo(list.path, () => list.add(parseRevocations(revoked).revocations));
         if (hasDatabase) await copyRows(input, manifest, from);
@@ -398,12 +400,6 @@ async function withTemporary<T>(path: string, work: (path: string) => Promise<T>
     removeDatabase(temporary);
   }
 }
-
-const fullDisk = (path: string): CliError =>
-  new CliError(
-    `${path}: no space left on the disk`,
-    "free space for a copy of the database, or choose another folder",
-  );
 
 /** Returns the first of FILE.before, FILE.before-2 and so on that does not exist yet. */
 function freeName(path: string): string {
