@@ -11,8 +11,9 @@ import {
   runExamples,
 } from "@inkling/engine/assess";
 import { pastDecision } from "@inkling/store/decisions/record";
+import { StoreError } from "@inkling/store/error";
 import { DAY_MS } from "@inkling/store/keys/day";
-import { isRulesetCursor, type NewRuleset, RulesetConflictError } from "@inkling/store/rulesets";
+import { isRulesetCursor, type NewRuleset } from "@inkling/store/rulesets";
 import { type PublishedRuleset, rulesetJson } from "@inkling/store/rulesets/record";
 import { isoTime } from "@inkling/store/text/fields";
 import { z } from "zod";
@@ -287,7 +288,7 @@ async function find({ store: { rulesets } }: OperationContext, id: string): Prom
 async function publish({ store: { rulesets }, by }: OperationContext, wanted: NewRuleset) {
   const before = await rulesets.newest();
   const published = await rulesets.publish(wanted, by).catch((error: unknown) => {
-    if (!(error instanceof RulesetConflictError)) throw error;
+    if (!(error instanceof StoreError && error.code === "CONFLICT")) throw error;
     throw new AdminProblem("RULESET_CONFLICT", `${error.message}.`, [], {}, error);
   });
   return { ...withText(published), created: published.number > before.number };

@@ -3,7 +3,8 @@
 
 import { DELIVERY_STATES, hasRole, WEBHOOK_EVENT_NAMES, WEBHOOK_OUTCOMES } from "@inkling/contract";
 import { attemptJson, DELIVERY_PAGES, deliveryJson, healthJson } from "@inkling/store/deliveries";
-import { hostOnly, type Webhook, WebhooksFullError, webhookJson } from "@inkling/store/webhooks";
+import { StoreError } from "@inkling/store/error";
+import { hostOnly, type Webhook, webhookJson } from "@inkling/store/webhooks";
 import { z } from "zod";
 import type { OperationContext } from "./context.ts";
 import {
@@ -133,7 +134,7 @@ export const WEBHOOKS = {
           throw new AdminProblem("WEBHOOK_URL_REFUSED", undefined, [`url: ${read.problem}`]);
         const wanted = { url: read.url, events, allowPrivate: allow_private };
         const added = await store.webhooks.add(wanted, by).catch((error: unknown) => {
-          const isFull = error instanceof WebhooksFullError;
+          const isFull = error instanceof StoreError && error.code === "CONFLICT";
           throw isFull ? new AdminProblem("WEBHOOKS_FULL", undefined, [], {}, error) : error;
         });
         return { ...webhookJson(added.webhook), secret: added.secret };

@@ -11,7 +11,7 @@ import { insertAudit, lockAudit } from "./audit.ts";
 import { StoreError } from "./error.ts";
 import { changeKeys } from "./key-changes.ts";
 import { type AdminToken, adminTokenJson, type NewAdminToken } from "./keys/admin-token.ts";
-import { dayOf } from "./keys/day.ts";
+import { dayOf, isoTime, optionalNumber } from "./keys/day.ts";
 import type { EpochMs } from "./keys/key.ts";
 import type { RevokedFile } from "./keys/revoked-file.ts";
 import { hashToken, newToken, tokenFormat, tokenHint } from "./keys/token.ts";
@@ -20,20 +20,15 @@ import type { Tables } from "./tables.ts";
 import { known } from "./unreadable.ts";
 
 const ADMIN_PREFIX = "ink_admin_";
-const isWellFormed = tokenFormat(ADMIN_PREFIX);
 
-/** Returns whether `text` has the form of an admin token, including a valid checksum. */
-export function isAdminToken(text: string): boolean {
-  return isWellFormed(text);
-}
+/** Returns whether text has the form of an admin token, including a valid checksum. */
+export const isAdminToken = tokenFormat(ADMIN_PREFIX);
 
-/** A token that is valid now. */
 export interface ValidAdminToken {
   readonly hash: string;
   /** Undefined for the root token. */
   readonly name: string | undefined;
   readonly role: AdminRole;
-  /** Undefined if it does not expire. */
   readonly expiresAt: EpochMs | undefined;
   /** The last recorded UTC day of use. Always undefined for the root token. */
   readonly lastUsedOn: string | undefined;
@@ -47,7 +42,6 @@ export class CreatorRevokedError extends StoreError {
   }
 }
 
-/** A token that was revoked, and the tokens that were revoked with it. */
 export interface RevokedAdminToken {
   readonly token: AdminToken;
   readonly created: readonly AdminToken[];
@@ -55,7 +49,6 @@ export interface RevokedAdminToken {
 
 /** What replaced all admin tokens. */
 export interface ReplacedAdminTokens {
-  /** The new root token. */
   readonly token: string;
   readonly revoked: readonly AdminToken[];
 }
@@ -74,11 +67,6 @@ export class AdminTokenStore {
   constructor(tables: Tables, revoked?: RevokedFile) {
     this.tables = tables;
     this.revoked = revoked;
-  }
-
-  /** Reads the SHA-256 of the valid root token, in hex; undefined if none has been created yet. */
-  async hash(): Promise<string | undefined> {
-    return this.tables.read(readHash);
   }
 
   /** Finds the root or named token with this hash, unless it was revoked or has expired. */
@@ -182,7 +170,7 @@ export class AdminTokenStore {
 
   /** Creates the first root token. @returns undefined if there already is one, because only its hash is stored */
   async create(by: Author): Promise<string | undefined> {
-    if ((await this.hash()) !== undefined) return undefined; // an ordinary start writes nothing
+    if ((await this.tables.read(readHash)) !== undefined) return undefined; // an ordinary start writes nothing
     return this.replace(by, true);
   }
 
@@ -258,8 +246,6 @@ export class AdminTokenStore {
   }
 }
 
-const isoTime = (ms: number) => new Date(ms).toISOString();
-
 /** Reads the creation time of the root token, which is all that the audit trail records about the token. */
 async function readCreation(sql: SQL): Promise<{ created_at: string } | undefined> {
   const rows: { created_at: number | string }[] = await sql`SELECT created_at FROM inkling_admin_tokens`;
@@ -311,7 +297,7 @@ function fromRow(row: AdminTokenRow): AdminToken {
     hint: row.hint,
     author: row.author,
     createdAt: Number(row.created_at),
-    expiresAt: row.expires_at === null ? undefined : Number(row.expires_at),
+    expiresAt: optionalNumber(row.expires_at),
     lastUsedOn: row.last_used_on ?? undefined,
     parent: row.parent ?? undefined,
   });

@@ -5,6 +5,7 @@ import { hostname } from "node:os";
 import type { AuditAction } from "@inkling/contract";
 import { messageOf } from "@inkling/data";
 import type { SQL, TransactionSQL } from "bun";
+import { isoTime } from "./keys/day.ts";
 import type { EpochMs } from "./keys/key.ts";
 import { type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
 import { visibleText } from "./text/visible-text.ts";
@@ -54,13 +55,14 @@ export async function lockAudit(tx: TransactionSQL): Promise<void> {
   await tx`UPDATE inkling_override_stamp SET stamp = stamp`;
 }
 
-/** Adds entries. The caller must hold the lock of {@link lockAudit}. */
+/** Adds entries. It takes the lock of {@link lockAudit}, unless the transaction holds it already. */
 export async function insertAudit(
   tx: TransactionSQL,
   entries: readonly NewAuditEntry[],
   at: number,
 ): Promise<void> {
   if (entries.length === 0) return;
+  await lockAudit(tx);
   const last: { sequence: number | string | null }[] =
     await tx`SELECT MAX(sequence) AS sequence FROM inkling_audit`;
   let sequence = Number(last[0]?.sequence ?? 0);
@@ -106,7 +108,7 @@ function auditFromRow({ sequence, at, author, source, action, subject, was, beca
 export function auditJson({ sequence, at, author, source, action, subject, before, after }: AuditEntry) {
   return {
     sequence,
-    at: new Date(at).toISOString(),
+    at: isoTime(at),
     author,
     source: source ?? null,
     action,

@@ -34,7 +34,6 @@ const OF_SERVERS: ReadonlySet<string> = new Set([
   "inkling_webhook_watch",
 ]);
 
-/** Number of rows by table. */
 export type RowCounts = Readonly<Record<string, number>>;
 
 interface CopyRequest {

@@ -175,8 +175,11 @@ export class Database {
   }
 
   /** Runs queries that are independent of each other. A query may run twice, so at most one of them may write. */
-  run<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
-    return this.unit(work);
+  run<T>(work: (sql: SQL) => Promise<T>, timeoutMs = this.timeoutMs): Promise<T> {
+    if (this.dialect === "postgres") return this.attempt(work, timeoutMs);
+    const turn = this.queue.then(() => this.attempt(work, timeoutMs));
+    this.queue = turn.catch(() => {}); // the caller receives the error; the next unit of work must not
+    return turn;
   }
 
   /**
@@ -190,7 +193,7 @@ export class Database {
     timeoutMs = this.timeoutMs,
   ): Promise<T> {
     if (this.dialect === "postgres") {
-      return this.unit(
+      return this.run(
         (sql) =>
           sql.begin(async (tx): Promise<T> => {
             // If a process disappears during a transaction, its row locks must not block others.
@@ -202,7 +205,7 @@ export class Database {
         timeoutMs,
       ) as Promise<T>;
     }
-    return this.unit(async (sql) => {
+    return this.run(async (sql) => {
       if (durable) await sql`PRAGMA synchronous = FULL`;
       try {
         return (await sql.begin("IMMEDIATE", async (tx): Promise<T> => await work(tx))) as T;
@@ -219,7 +222,7 @@ export class Database {
    */
   query<T>(text: string, values: readonly (string | number)[]): Promise<T[]> {
     const { file } = this.address;
-    if (file === undefined) return this.unit((sql) => sql.unsafe(text, [...values]));
+    if (file === undefined) return this.run((sql) => sql.unsafe(text, [...values]));
     return this.attempt(async () => {
       this.reader ??= new SqliteFile(file, { readwrite: true });
       return this.reader.query<T, (string | number)[]>(text).all(...values);
@@ -229,7 +232,7 @@ export class Database {
   /** Runs queries that all read the same state, without blocking any writer. They may run twice. */
   snapshot<T>(work: (tx: TransactionSQL) => Promise<T>): Promise<T> {
     const how = this.dialect === "postgres" ? "ISOLATION LEVEL REPEATABLE READ READ ONLY" : "DEFERRED";
-    return this.unit((sql) => sql.begin(how, async (tx): Promise<T> => await work(tx))) as Promise<T>;
+    return this.run((sql) => sql.begin(how, async (tx): Promise<T> => await work(tx))) as Promise<T>;
   }
 
   /**
@@ -258,13 +261,6 @@ export class Database {
     if (client === undefined) return;
     const sql = await client.catch(() => undefined);
     await sql?.close({ timeout: Math.ceil(this.timeoutMs / 1_000) });
-  }
-
-  private unit<T>(work: (sql: SQL) => Promise<T>, timeoutMs = this.timeoutMs): Promise<T> {
-    if (this.dialect === "postgres") return this.attempt(work, timeoutMs);
-    const turn = this.queue.then(() => this.attempt(work, timeoutMs));
-    this.queue = turn.catch(() => {}); // the caller receives the error; the next unit of work must not
-    return turn;
   }
 
   private async attempt<T>(work: (sql: SQL) => Promise<T>, timeoutMs: number): Promise<T> {

@@ -21,7 +21,6 @@ import type { AnsweredRow, DecisionRow, NamedDecision, StoredRow } from "./decis
 import { deleteOrphanedDeliveries } from "./deliveries.ts";
 import { DAY_MS } from "./keys/day.ts";
 import type { EpochMs, KeyId } from "./keys/key.ts";
-import type { Retention } from "./retention.ts";
 import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
 import { known } from "./unreadable.ts";
 
@@ -46,7 +45,6 @@ export interface DecisionFilter {
   readonly event?: string | undefined;
   /** Name of the rule that decided, or of a shadow rule that matched. */
   readonly rule?: string | undefined;
-  /** Code of a reason. */
   readonly reason?: string | undefined;
   /** "none" selects decisions without a label. */
   readonly outcome?: Outcome | "none" | undefined;
@@ -55,13 +53,11 @@ export interface DecisionFilter {
   readonly request?: string | undefined;
   /** A result of {@link visitorNetworkOf}: the visitor's /24 or /48. */
   readonly network?: string | undefined;
-  /** Domain of the email address. */
   readonly domain?: string | undefined;
   /** Hashes of the mailbox, by each key. */
   readonly mailbox?: readonly string[] | undefined;
   /** Hashes of the caller's `account`, by each key. */
   readonly account?: readonly string[] | undefined;
-  /** The earliest time to include. */
   readonly since?: EpochMs | undefined;
   /** The end of the time range, exclusive. */
   readonly until?: EpochMs | undefined;
@@ -115,11 +111,9 @@ interface Label {
 
 export class DecisionStore {
   private readonly tables: Tables;
-  private readonly retention: Pick<Retention, "now">;
 
-  constructor(tables: Tables, retention: Pick<Retention, "now">) {
+  constructor(tables: Tables) {
     this.tables = tables;
-    this.retention = retention;
   }
 
   /**
@@ -152,11 +146,10 @@ export class DecisionStore {
 
   /** Returns the earlier decisions by `idempotency`, after replacing those whose key has expired. */
   private async claimTaken(rows: readonly NamedDecision[]): Promise<ReadonlyMap<string, AnsweredRow>> {
-    const now = await this.retention.now();
     const names = rows.map(({ idempotency }) => idempotency);
     const find = (sql: SQL): Promise<StoredRow[]> =>
       sql`SELECT ${columns(sql)} FROM inkling_decisions WHERE idempotency IN ${sql(names)}`;
-    const oldest = now === undefined ? 0 : now - IDEMPOTENCY_MS;
+    const oldest = this.tables.now() - IDEMPOTENCY_MS;
     let found = await this.tables.read(find);
     if (found.length < rows.length || found.some((row) => Number(row.created_at) < oldest)) {
       found = await this.tables.write(async (tx) => {
@@ -184,7 +177,7 @@ export class DecisionStore {
     note?: string,
   ): Promise<StoredRow | undefined> {
     return this.tables.write(async (tx) => {
-      if (by !== undefined) await lockAudit(tx);
+      if (by !== undefined) await lockAudit(tx); // before the rows, as a restore locks them
       const at = outcome === null ? null : this.tables.now();
       const isOwn = key === undefined ? tx`1 = 1` : tx`(key_id = ${key} OR key_id IS NULL)`;
       const [before] = await this.setOutcomes(tx, new Map([[id, { outcome, at, note }]]), isOwn);
@@ -194,8 +187,7 @@ export class DecisionStore {
         const entry = { ...by, action: "decision-labelled", subject: id } as const;
         await insertAudit(tx, [{ ...entry, before: { outcome: before.outcome }, after }], this.tables.now());
       }
-      const rows: StoredRow[] = await tx`SELECT ${columns(tx)} FROM inkling_decisions WHERE id = ${id}`;
-      return this.readRows(rows)[0];
+      return this.findIn(tx, id);
     }, by !== undefined);
   }
 
@@ -305,10 +297,12 @@ export class DecisionStore {
     return memoriesOf(question, await this.tables.query<Found>(text, values));
   }
 
-  async find(id: string): Promise<StoredRow | undefined> {
-    const rows: StoredRow[] = await this.tables.read(
-      (sql) => sql`SELECT ${columns(sql)} FROM inkling_decisions WHERE id = ${id}`,
-    );
+  find(id: string): Promise<StoredRow | undefined> {
+    return this.tables.read((sql) => this.findIn(sql, id));
+  }
+
+  private async findIn(sql: SQL, id: string): Promise<StoredRow | undefined> {
+    const rows: StoredRow[] = await sql`SELECT ${columns(sql)} FROM inkling_decisions WHERE id = ${id}`;
     return this.readRows(rows)[0];
   }
 
@@ -481,10 +475,8 @@ export class DecisionStore {
   private async recordDeletion(which: Deletion, deleted: number, by: Author): Promise<void> {
     const named = "ref" in which ? { by: "ref" } : { before: new Date(which.before).toISOString() };
     const entry = { ...by, action: "decisions-deleted", subject: "decisions", before: undefined } as const;
-    await this.tables.write(async (tx) => {
-      await lockAudit(tx);
-      await insertAudit(tx, [{ ...entry, after: { ...named, deleted } }], this.tables.now());
-    }, true);
+    const after = { ...named, deleted };
+    await this.tables.write((tx) => insertAudit(tx, [{ ...entry, after }], this.tables.now()), true);
   }
 }
 

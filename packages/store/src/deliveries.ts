@@ -18,6 +18,7 @@ import {
 } from "@inkling/contract";
 import { sha256Hex } from "@inkling/data";
 import type { SQL, TransactionSQL } from "bun";
+import { isoTime, optionalNumber } from "./keys/day.ts";
 import type { EpochMs } from "./keys/key.ts";
 import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
 import { known } from "./unreadable.ts";
@@ -33,7 +34,6 @@ const MAX_ENDED = 1_000;
 /** Number of a webhook's newest deliveries from which its health is computed. */
 const RECENT = 100;
 
-/** An event to send. */
 export interface QueuedEvent {
   /** Identifies the event. It is the same on every host. */
   readonly key: string;
@@ -86,7 +86,6 @@ interface WebhookHealth {
   readonly deliveries: number;
   /** Number of those whose last attempt failed. */
   readonly failed: number;
-  /** The last attempt. */
   readonly last: (Attempt & { readonly at: EpochMs; readonly event: string }) | undefined;
 }
 
@@ -314,10 +313,10 @@ export function deliveryJson({ id, event, state, createdAt, attempts, dueAt, las
     id,
     event,
     state,
-    created_at: time(createdAt),
+    created_at: isoTime(createdAt),
     attempts,
-    next_attempt_at: state === "waiting" ? time(dueAt) : null,
-    last_attempt: last === undefined ? null : { at: time(last.at), ...attemptJson(last) },
+    next_attempt_at: state === "waiting" ? isoTime(dueAt) : null,
+    last_attempt: last === undefined ? null : { at: isoTime(last.at), ...attemptJson(last) },
   };
 }
 
@@ -325,10 +324,8 @@ export function deliveryJson({ id, event, state, createdAt, attempts, dueAt, las
 export const healthJson = ({ deliveries, failed, last }: WebhookHealth) => ({
   deliveries,
   failed,
-  last_attempt: last === undefined ? null : { at: time(last.at), event: last.event, ...attemptJson(last) },
+  last_attempt: last === undefined ? null : { at: isoTime(last.at), event: last.event, ...attemptJson(last) },
 });
-
-const time = (ms: EpochMs) => new Date(ms).toISOString();
 
 export const attemptJson = ({ outcome, status, reason }: Attempt) => ({
   outcome,
@@ -338,7 +335,7 @@ export const attemptJson = ({ outcome, status, reason }: Attempt) => ({
 
 /** Creates the body of a message, in the format that Standard Webhooks recommends. */
 function bodyOf(type: string, data: object, now: EpochMs): string {
-  return JSON.stringify({ type, timestamp: new Date(now).toISOString(), data });
+  return JSON.stringify({ type, timestamp: isoTime(now), data });
 }
 
 const newRow = (id: string, webhookId: string, event: string, body: string, now: EpochMs) => ({
@@ -392,7 +389,7 @@ async function stateIn(sql: SQL): Promise<QueueState> {
   const [row] = rows;
   return {
     waiting: Number(row?.waiting ?? 0),
-    oldestAt: row?.oldest == null ? undefined : Number(row.oldest),
+    oldestAt: optionalNumber(row?.oldest ?? null),
   };
 }
 

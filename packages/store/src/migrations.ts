@@ -1,7 +1,7 @@
 // migrations.ts: creates the store's tables in numbered steps, which cannot be undone.
 //
 // Unless a step has statements for each database, the same ones run on SQLite and PostgreSQL. All times are epoch
-// milliseconds; days are UTC, "2026-06-01". Step 14 is the first one: steps 1 to 13 existed only during development. A
+// milliseconds; days are UTC, "2026-06-01". Step 14 is the first one: other steps existed only during development. A
 // released step never changes. To change the tables, add a step.
 
 import type { SQL, TransactionSQL } from "bun";
@@ -101,7 +101,7 @@ export const MIGRATIONS: readonly Migration[] = [
       )`,
       "CREATE INDEX inkling_usage_hours_key ON inkling_usage_hours (key_id, hour)",
       // `confirmed_at` is a time by the database's clock. `hosts` is the number by which this host divides each rate
-      // while it is cut off. Step 16 replaces both tables.
+      // while it is cut off. The next step replaces both tables.
       `CREATE TABLE inkling_hosts (
         id TEXT PRIMARY KEY,
         confirmed_at BIGINT NOT NULL,
@@ -219,36 +219,19 @@ export const MIGRATIONS: readonly Migration[] = [
     ],
   },
   {
-    id: 15,
-    name: "keys of decisions, filters of decisions, time of the last expiry",
+    // Steps 15 to 25 existed only during development. The tables that this step drops hold nothing of value: a host's
+    // state in a group begins again when the host starts.
+    id: 26,
+    name: "groups of hosts, changes of keys, what decisions remember and count",
     statements: [
-      // The API key that asked for the decision. NULL in earlier decisions, because it was not recorded then.
-      "ALTER TABLE inkling_decisions ADD COLUMN key_id TEXT",
-      "CREATE INDEX inkling_decisions_action ON inkling_decisions (action, created_at, id)",
-      "CREATE INDEX inkling_decisions_event ON inkling_decisions (event, created_at, id)",
-      "CREATE INDEX inkling_decisions_rule ON inkling_decisions (rule, created_at, id) WHERE rule IS NOT NULL",
-      "CREATE INDEX inkling_decisions_outcome ON inkling_decisions (outcome, created_at, id) WHERE outcome IS NOT NULL",
-      // A filter by reason or by shadow rule reads only the decisions that have any.
-      "CREATE INDEX inkling_decisions_reasons ON inkling_decisions (created_at, id) WHERE reasons <> '[]'",
-      "CREATE INDEX inkling_decisions_shadow ON inkling_decisions (created_at, id) WHERE shadow <> '[]'",
-      {
-        sqlite: `CREATE INDEX inkling_decisions_network ON inkling_decisions (${networkFact("sqlite")}, created_at, id)`,
-        postgres: `CREATE INDEX inkling_decisions_network ON inkling_decisions ((${networkFact("postgres")}), created_at, id)`,
-      },
-      "CREATE INDEX inkling_deliveries_webhook ON inkling_deliveries (webhook_id, created_at, id)",
-      // A single row: when rows were last checked for their age (retention.ts). 0 in a new database.
+      // `checked_at` is when rows were last checked for their age (retention.ts). 0 in a new database.
       "CREATE TABLE inkling_retention (id INTEGER PRIMARY KEY, checked_at BIGINT NOT NULL)",
       `INSERT INTO inkling_retention (id, checked_at) SELECT 1, COALESCE(MAX(at), 0) FROM (
         SELECT MAX(created_at) AS at FROM inkling_decisions UNION ALL
         SELECT MAX(flushed_at) FROM inkling_recorders UNION ALL
         SELECT MAX(at) FROM inkling_audit) newest`,
-    ],
-  },
-  {
-    id: 16,
-    name: "counts of a group of hosts",
-    // Replaces leases, which held nothing that outlives the hosts that use them: usage is in its own tables.
-    statements: [
+      "CREATE INDEX inkling_deliveries_webhook ON inkling_deliveries (webhook_id, created_at, id)",
+
       "DROP TABLE inkling_leases",
       "DROP TABLE inkling_hosts",
       // A host's last exchange. A process that starts has another `run`, and its `sequence` begins again. `late_at` and
@@ -273,31 +256,13 @@ export const MIGRATIONS: readonly Migration[] = [
         changed_at BIGINT NOT NULL,
         PRIMARY KEY (day, key_id)
       )`,
-    ],
-  },
-  {
-    id: 17,
-    name: "requests and traces of decisions",
-    statements: [
-      "ALTER TABLE inkling_decisions ADD COLUMN request_id TEXT",
-      "ALTER TABLE inkling_decisions ADD COLUMN trace_id TEXT",
-    ],
-  },
-  {
-    id: 18,
-    name: "roles of admin tokens",
-    statements: [
+
       // The column keeps its name. To a server of an older version, any value except `write` allows no changes.
       "UPDATE inkling_named_admin_tokens SET scope = 'admin' WHERE scope = 'write'",
       // The token that created this one. NULL for the root token, the command line and earlier tokens.
       "ALTER TABLE inkling_named_admin_tokens ADD COLUMN parent TEXT",
-    ],
-  },
-  {
-    id: 19,
-    name: "changes of keys",
-    // Which keys changed with each stamp (key-changes.ts). `key_ids` are separated by spaces.
-    statements: [
+
+      // Which keys changed with each stamp (key-changes.ts). `key_ids` are separated by spaces.
       `CREATE TABLE inkling_key_changes (
         number BIGINT PRIMARY KEY,
         before TEXT NOT NULL,
@@ -305,15 +270,10 @@ export const MIGRATIONS: readonly Migration[] = [
         key_ids TEXT NOT NULL
       )`,
       "CREATE INDEX inkling_key_changes_stamp ON inkling_key_changes (stamp)",
-    ],
-  },
-  {
-    id: 20,
-    name: "usage by day only",
-    // Earlier versions added each count to its day and to its hour, so a day has rows already, unless they were lost.
-    // The empty table remains, because servers of an earlier version write to it until they are restarted.
-    statements: [
-      // Such a server's flush waits here. Otherwise, both could wait for each other's rows.
+
+      // Usage by hour ends. Each count was added to its day as well, so a day has rows already, unless they were lost.
+      // The empty table remains, because servers of the earlier version write to it until they are restarted. On
+      // PostgreSQL, such a server's flush waits here. Otherwise, both could wait for each other's rows.
       { sqlite: "SELECT 1", postgres: "LOCK TABLE inkling_usage IN EXCLUSIVE MODE" },
       `INSERT INTO inkling_usage AS u (day, key_id, lookup, count)
         SELECT substr(hour, 1, 10), key_id, lookup, SUM(count) FROM inkling_usage_hours
@@ -322,38 +282,39 @@ export const MIGRATIONS: readonly Migration[] = [
       "DELETE FROM inkling_usage_hours",
       // The countries of a key's locations are no longer counted.
       "DELETE FROM inkling_usage WHERE lookup LIKE 'country:%'",
-    ],
-  },
-  {
-    id: 21,
-    name: "decision and created as words",
-    statements: [
+
       "UPDATE inkling_audit SET action = 'key-created' WHERE action = 'key-made'",
       "UPDATE inkling_audit SET action = 'admin-token-created' WHERE action = 'admin-token-made'",
-      "UPDATE inkling_webhooks SET events = REPLACE(events, 'assessment.changed', 'decision.changed')",
+      "UPDATE inkling_webhooks SET events = REPLACE(REPLACE(events, 'assessment.changed', 'decision.changed'), 'release.held', 'feed.held')",
       "UPDATE inkling_deliveries SET event = 'decision.changed', body = REPLACE(body, 'assessment.changed', 'decision.changed') WHERE event = 'assessment.changed'",
-    ],
-  },
-  {
-    id: 22,
-    name: "held feeds instead of held releases",
-    statements: ["UPDATE inkling_webhooks SET events = REPLACE(events, 'release.held', 'feed.held')"],
-  },
-  {
-    id: 23,
-    name: "fraud as an outcome",
-    statements: ["UPDATE inkling_decisions SET outcome = 'fraud' WHERE outcome = 'abuse'"],
-  },
-  {
-    id: 24,
-    name: "traces of visitors in decisions",
-    // Hashes (decisions/memory.ts). Each index has only the rows that one part of its query reads, so a decision
-    // without hashes costs nothing more, and a popular domain or network has no more rows than were labelled.
-    statements: [
-      "ALTER TABLE inkling_decisions ADD COLUMN mailbox_hash TEXT",
-      "ALTER TABLE inkling_decisions ADD COLUMN network_hash TEXT",
-      "ALTER TABLE inkling_decisions ADD COLUMN address_hash TEXT",
-      "ALTER TABLE inkling_decisions ADD COLUMN account_hash TEXT",
+      "UPDATE inkling_decisions SET outcome = 'fraud' WHERE outcome = 'abuse'",
+
+      // All are NULL in earlier decisions. `key_id` is the API key that asked for the decision. The hashes are what later
+      // decisions recognize the visitor by (decisions/memory.ts). `unweighted` has the codes of the reasons that
+      // applied with weight 0, separated by spaces.
+      ..."key_id request_id trace_id mailbox_hash network_hash address_hash account_hash unweighted outcome_note"
+        .split(" ")
+        .map((column) => `ALTER TABLE inkling_decisions ADD COLUMN ${column} TEXT`),
+      // The network in a decision's facts. A cast to JSON would make PostgreSQL refuse facts with \u0000; in JSON, the
+      // quotation marks of this pattern occur only in names.
+      {
+        sqlite: `ALTER TABLE inkling_decisions ADD COLUMN network TEXT
+          GENERATED ALWAYS AS (json_extract(facts, '$."ip.network"')) VIRTUAL`,
+        postgres: `ALTER TABLE inkling_decisions ADD COLUMN network TEXT
+          GENERATED ALWAYS AS (substring(facts from '"ip.network":"([^"]*)"')) STORED`,
+      },
+      "DROP INDEX inkling_decisions_created",
+      // New rows are at the end of this index, and a list reads it backwards, without the rows. With an index by network,
+      // decisions about visitors from different networks changed different pages, and each commit wrote all of them.
+      "CREATE INDEX inkling_decisions_listed ON inkling_decisions (created_at, id, action, event, outcome, network)",
+      "CREATE INDEX inkling_decisions_rule ON inkling_decisions (rule, created_at, id) WHERE rule IS NOT NULL",
+      "CREATE INDEX inkling_decisions_outcome ON inkling_decisions (outcome, created_at, id) WHERE outcome IS NOT NULL",
+      "CREATE INDEX inkling_decisions_review ON inkling_decisions (created_at, id) WHERE review = 1 AND outcome IS NULL",
+      // A filter by reason or by shadow rule reads only the decisions that have any.
+      "CREATE INDEX inkling_decisions_reasons ON inkling_decisions (created_at, id) WHERE reasons <> '[]'",
+      "CREATE INDEX inkling_decisions_shadow ON inkling_decisions (created_at, id) WHERE shadow <> '[]'",
+      // Each of these has only the rows that one part of a query reads (decisions/memory.ts), so a decision without
+      // hashes costs nothing more, and a popular domain or network has no more rows than were labelled.
       "CREATE INDEX inkling_decisions_mailbox_seen ON inkling_decisions (mailbox_hash, created_at, id) WHERE mailbox_hash IS NOT NULL",
       "CREATE INDEX inkling_decisions_mailbox_fraud ON inkling_decisions (mailbox_hash, created_at) WHERE outcome = 'fraud'",
       "CREATE INDEX inkling_decisions_domain_fraud ON inkling_decisions (email_domain, created_at) WHERE outcome = 'fraud'",
@@ -361,16 +322,7 @@ export const MIGRATIONS: readonly Migration[] = [
       "CREATE INDEX inkling_decisions_network_logins ON inkling_decisions (network_hash, created_at, event, account_hash) WHERE network_hash IS NOT NULL AND event IN ('login', 'login_failed')",
       "CREATE INDEX inkling_decisions_address_failures ON inkling_decisions (address_hash, created_at) WHERE address_hash IS NOT NULL",
       "CREATE INDEX inkling_decisions_account ON inkling_decisions (account_hash, created_at, event, network_hash) WHERE account_hash IS NOT NULL",
-    ],
-  },
-  {
-    id: 25,
-    name: "counts of reasons and rules, notes on outcomes",
-    statements: [
-      // Codes of the reasons that applied with weight 0, separated by spaces. NULL in earlier decisions.
-      "ALTER TABLE inkling_decisions ADD COLUMN unweighted TEXT",
-      "ALTER TABLE inkling_decisions ADD COLUMN outcome_note TEXT",
-      "CREATE INDEX inkling_decisions_review ON inkling_decisions (created_at, id) WHERE review = 1 AND outcome IS NULL",
+
       // `hour` is epoch ms (decision-counts.ts).
       `CREATE TABLE inkling_decision_counts (
         hour BIGINT NOT NULL,
@@ -406,23 +358,6 @@ export const MIGRATIONS: readonly Migration[] = [
       },
     ],
   },
-  {
-    id: 26,
-    name: "one index for lists of decisions",
-    // In the index by network, decisions about visitors from different networks changed different pages, and each
-    // commit wrote all of them. New rows are at the end of this index. A list reads it backwards, without the rows.
-    statements: [
-      {
-        sqlite: `ALTER TABLE inkling_decisions ADD COLUMN network TEXT GENERATED ALWAYS AS (${networkFact("sqlite")}) VIRTUAL`,
-        postgres: `ALTER TABLE inkling_decisions ADD COLUMN network TEXT GENERATED ALWAYS AS (${networkFact("postgres")}) STORED`,
-      },
-      "DROP INDEX inkling_decisions_network",
-      "DROP INDEX inkling_decisions_action",
-      "DROP INDEX inkling_decisions_event",
-      "DROP INDEX inkling_decisions_created",
-      "CREATE INDEX inkling_decisions_listed ON inkling_decisions (created_at, id, action, event, outcome, network)",
-    ],
-  },
 ];
 
 /** Counts the decisions that are stored already. */
@@ -431,16 +366,6 @@ function countsOf(kind: string, name: string, from = "inkling_decisions"): strin
     SELECT created_at - created_at % 3600000, '${kind}', ${name}, COUNT(*),
       SUM(CASE WHEN outcome = 'fraud' THEN 1 ELSE 0 END), SUM(CASE WHEN outcome = 'legitimate' THEN 1 ELSE 0 END)
     FROM ${from} GROUP BY 1, 3`;
-}
-
-/**
- * Returns the expression for the network in a decision's facts. A cast to JSON would make PostgreSQL refuse facts with
- * \u0000; in JSON, the quotation marks of this pattern occur only in names.
- */
-function networkFact(dialect: Database["dialect"]): string {
-  return dialect === "sqlite"
-    ? `json_extract(facts, '$."ip.network"')`
-    : `substring(facts from '"ip.network":"([^"]*)"')`;
 }
 
 /** Maximum milliseconds for all steps. Steps that rewrite large tables take longer than other transactions may. */

@@ -20,10 +20,15 @@ export const NOTICES = "inkling_notices";
 export const NOTICED = ["keys", "overrides", "rulesets"] as const;
 export type Noticed = (typeof NOTICED)[number];
 
-const PROBE_MS = 10_000;
-/** Maximum milliseconds until the listener's own notice must come back. It usually comes back after 2 ms. */
-const PROBE_TIMEOUT_MS = 3_000;
-const FIRST_RETRY_MS = 500;
+const DEFAULTS = {
+  probeMs: 10_000,
+  /** Maximum milliseconds until the listener's own notice must come back. It usually comes back after 2 ms. */
+  probeTimeoutMs: 3_000,
+  firstRetryMs: 500,
+  /** Milliseconds of a monotonic clock. */
+  elapsed: () => performance.now(),
+  random: Math.random,
+};
 const MAX_RETRY_MS = 60_000;
 /** Milliseconds between two reports. If a pooler lets only some notices through, one report an hour is enough. */
 const REPORT_MS = 3_600_000;
@@ -41,25 +46,19 @@ const NO_NOTICE =
 /** "off" is for SQLite, which has no notices. */
 type NoticeState = "off" | "polling" | "listening";
 
-interface NoticeOptions {
+interface NoticeOptions extends Partial<typeof DEFAULTS> {
   /** What is loaded again after a notice. */
   readonly live: Readonly<Record<Noticed, { refresh(): Promise<unknown> }>>;
   /** Gets an event for each change of state, but at most one an hour while notices come and go. */
   readonly log?: EventLog;
-  /** Milliseconds of a monotonic clock. */
-  readonly elapsed?: () => number;
-  readonly probeMs?: number;
-  readonly probeTimeoutMs?: number;
-  readonly firstRetryMs?: number;
 }
 
 export class NoticeListener {
   private readonly database: Database;
-  private readonly options: NoticeOptions;
+  private readonly options: NoticeOptions & typeof DEFAULTS;
   private readonly id = crypto.randomUUID();
   private readonly lastAt = new Map<Noticed, number>();
   private readonly late = new Map<Noticed, ReturnType<typeof setTimeout>>();
-  private readonly random: () => number;
   private current: NoticeState;
   /** When the current state began, on the monotonic clock. */
   private since = Number.NEGATIVE_INFINITY;
@@ -71,10 +70,9 @@ export class NoticeListener {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private isStopped = false;
 
-  constructor(database: Database, options: NoticeOptions, random: () => number = Math.random) {
+  constructor(database: Database, options: NoticeOptions) {
     this.database = database;
-    this.options = options;
-    this.random = random;
+    this.options = { ...DEFAULTS, ...options };
     this.current = database.dialect === "postgres" ? "polling" : "off";
   }
 
@@ -112,14 +110,14 @@ export class NoticeListener {
     this.failures = 0;
     this.become("listening", undefined);
     for (const kind of NOTICED) this.take(kind);
-    this.schedule(this.options.probeMs ?? PROBE_MS, () => this.probeAgain(client));
+    this.schedule(this.options.probeMs, () => this.probeAgain(client));
   }
 
   private async probeAgain(client: SQL): Promise<void> {
     try {
       await this.probe();
       if (this.client === client) {
-        this.schedule(this.options.probeMs ?? PROBE_MS, () => this.probeAgain(client));
+        this.schedule(this.options.probeMs, () => this.probeAgain(client));
       }
     } catch (error) {
       if (this.client === client) this.fail(this.database.errorFrom(error).message);
@@ -136,7 +134,7 @@ export class NoticeListener {
 
   /** @throws StoreError after the time-out */
   private async answered(work: Promise<unknown>, message: string): Promise<void> {
-    await within(this.options.probeTimeoutMs ?? PROBE_TIMEOUT_MS, work, () => {
+    await within(this.options.probeTimeoutMs, work, () => {
       throw new StoreError("UNREACHABLE", message, "the server checks for changes once a second instead");
     });
   }
@@ -160,12 +158,12 @@ export class NoticeListener {
     this.discard();
     if (this.isStopped) return;
     this.become("polling", why);
-    const wait = backoffMs(this.options.firstRetryMs ?? FIRST_RETRY_MS, MAX_RETRY_MS, this.failures++);
-    this.schedule(wait * (0.5 + this.random()), () => this.connect());
+    const wait = backoffMs(this.options.firstRetryMs, MAX_RETRY_MS, this.failures++);
+    this.schedule(wait * (0.5 + this.options.random()), () => this.connect());
   }
 
   private become(state: NoticeState, why: string | undefined): void {
-    const now = (this.options.elapsed ?? (() => performance.now()))();
+    const now = this.options.elapsed();
     const wasSteady = this.current === "listening" && now - this.since >= STEADY_MS;
     if (state !== this.current) this.since = now;
     this.current = state;

@@ -6,14 +6,7 @@ import type { NewOverride, Override } from "@inkling/engine";
 import { randomBase62 } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
 import type { Author } from "./audit.ts";
-import {
-  type AuditEntry,
-  type AuditFilter,
-  auditPage,
-  insertAudit,
-  lockAudit,
-  type NewAuditEntry,
-} from "./audit.ts";
+import { type AuditEntry, type AuditFilter, auditPage, insertAudit, type NewAuditEntry } from "./audit.ts";
 import { StoreError } from "./error.ts";
 import type { LoadedOverrides } from "./overrides/live-overrides.ts";
 import { MAX_OVERRIDES } from "./overrides/override.ts";
@@ -63,6 +56,11 @@ export class OverrideStore {
   constructor(tables: Tables, records: Tables) {
     this.tables = tables;
     this.records = records;
+  }
+
+  /** The database's address, without its password. */
+  get label(): string {
+    return this.tables.label;
   }
 
   /** Reads a text that changes with every change to overrides. This reads one row. */
@@ -162,10 +160,7 @@ export class OverrideStore {
    * @param at when the change was made, in epoch ms
    */
   async record(entry: NewAuditEntry, at = this.tables.now()): Promise<void> {
-    await this.tables.write(async (tx) => {
-      await lockAudit(tx);
-      await insertAudit(tx, [entry], at);
-    }, true);
+    await this.tables.write((tx) => insertAudit(tx, [entry], at), true);
   }
 
   private makeOverride(wanted: NewOverride): Override {

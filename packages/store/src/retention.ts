@@ -15,14 +15,6 @@ import type { Tables } from "./tables.ts";
 const TOLERANCE_MS = DAY_MS;
 /** Milliseconds of running time after which a clock that was in doubt is accepted. */
 const HOLD_MS = 6 * 3_600_000;
-/** Minimum milliseconds between two writes of the time of the last check. */
-const WRITE_MS = 30_000;
-
-/** The clock's state, for the log. */
-interface RetentionState {
-  /** How far the clock is ahead of the newest stored time, in milliseconds; 0 without doubt about the clock. */
-  readonly aheadMs: number;
-}
 
 interface AgedRows {
   readonly table: string;
@@ -92,20 +84,17 @@ export type DeletedRows = Readonly<Record<string, number>>;
 export class Retention {
   /** The space that decisions take. */
   readonly decisions: DecisionSize;
+  /** Milliseconds by which the clock is ahead of the last check; 0 without doubt about the clock. */
+  aheadMs = 0;
   private readonly tables: Tables;
   private readonly elapsed: () => number;
   /** When doubt about the clock began, in milliseconds of running time. */
   private heldSince: number | undefined;
-  private aheadMs = 0;
 
   constructor(tables: Tables, elapsed = () => performance.now()) {
     this.tables = tables;
     this.decisions = new DecisionSize(tables);
     this.elapsed = elapsed;
-  }
-
-  get state(): RetentionState {
-    return { aheadMs: this.aheadMs };
   }
 
   /**
@@ -117,17 +106,12 @@ export class Retention {
       (sql) => sql`SELECT checked_at, ${this.tables.clock(sql)} AS now FROM inkling_retention`,
     );
     const [now, checkedAt] = [Number(rows[0]?.now), Number(rows[0]?.checked_at)];
-    const aheadMs = now - checkedAt;
-    if (checkedAt > 0 && aheadMs > TOLERANCE_MS) {
-      this.heldSince ??= this.elapsed();
-      this.aheadMs = aheadMs;
-      if (this.elapsed() - this.heldSince < HOLD_MS) return undefined;
-    }
-    this.heldSince = undefined;
-    this.aheadMs = 0;
-    if (Math.abs(aheadMs) >= WRITE_MS) {
-      await this.tables.writeOnce((sql) => sql`UPDATE inkling_retention SET checked_at = ${now}`);
-    }
+    const isInDoubt = checkedAt > 0 && now - checkedAt > TOLERANCE_MS;
+    this.heldSince = isInDoubt ? (this.heldSince ?? this.elapsed()) : undefined;
+    const isHeld = this.heldSince !== undefined && this.elapsed() - this.heldSince < HOLD_MS;
+    this.aheadMs = isHeld ? now - checkedAt : 0;
+    if (isHeld) return undefined;
+    await this.tables.writeOnce((sql) => sql`UPDATE inkling_retention SET checked_at = ${now}`);
     return now;
   }
 

@@ -4,20 +4,10 @@ import type { SQL } from "bun";
 import type { Author } from "./audit.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
 import { StoreError } from "./error.ts";
+import { optionalNumber } from "./keys/day.ts";
 import { NO_RULESET, type PublishedRuleset, rulesetJson, rulesetStamp, textHash } from "./rulesets/record.ts";
 import type { Page, PageRequest, Tables } from "./tables.ts";
-
-/** The newest ruleset is not the ruleset that the author read. */
-export class RulesetConflictError extends StoreError {
-  constructor(newest: number) {
-    super(
-      "CONFLICT",
-      `ruleset ${newest} was published in the meantime`,
-      "compare the two with `inkling rules diff`, then publish again",
-    );
-    this.name = "RulesetConflictError";
-  }
-}
+import type { UnreadableRows } from "./unreadable.ts";
 
 export interface NewRuleset {
   /** Parsed by the caller. The store accepts any text. */
@@ -39,6 +29,10 @@ export class RulesetStore {
     this.tables = tables;
   }
 
+  get unreadable(): UnreadableRows {
+    return this.tables.unreadable;
+  }
+
   /** Reads the stamp of the newest ruleset. This reads one row; PostgreSQL sends the text's hash and not the text. */
   async readStamp(): Promise<string> {
     const isPostgres = this.tables.isShared;
@@ -53,11 +47,8 @@ export class RulesetStore {
   }
 
   /** Reads the newest ruleset, or NO_RULESET before the first one. */
-  async newest(): Promise<PublishedRuleset> {
-    const rows: RulesetRow[] = await this.tables.read(
-      (sql) => sql`SELECT ${columns(sql)} FROM inkling_rulesets ORDER BY number DESC LIMIT 1`,
-    );
-    return rows[0] === undefined ? NO_RULESET : fromRow(rows[0]);
+  newest(): Promise<PublishedRuleset> {
+    return this.tables.read(newestIn);
   }
 
   /** Reads the newest ruleset with a lower number. */
@@ -88,16 +79,19 @@ export class RulesetStore {
   /**
    * Publishes a text under the next number, unless it equals the text of the newest ruleset.
    * @returns the ruleset that is active afterwards
-   * @throws RulesetConflictError
+   * @throws StoreError CONFLICT if the newest ruleset is not the one that the author has read
    */
   publish({ text, note, current, restores }: NewRuleset, by: Author): Promise<PublishedRuleset> {
     return this.tables.write(async (tx) => {
       await lockAudit(tx); // so that the numbers have no gaps
-      const rows: RulesetRow[] =
-        await tx`SELECT ${columns(tx)} FROM inkling_rulesets ORDER BY number DESC LIMIT 1`;
-      const newest = rows[0] === undefined ? NO_RULESET : fromRow(rows[0]);
+      const newest = await newestIn(tx);
       if (newest.number > 0 && newest.text === text) return newest;
-      if (current !== undefined && current !== newest.number) throw new RulesetConflictError(newest.number);
+      if (current !== undefined && current !== newest.number)
+        throw new StoreError(
+          "CONFLICT",
+          `ruleset ${newest.number} was published in the meantime`,
+          "compare the two with `inkling rules diff`, then publish again",
+        );
       const published: PublishedRuleset = Object.freeze({
         number: newest.number + 1,
         text,
@@ -136,6 +130,12 @@ interface RulesetRow {
 
 const columns = (sql: SQL) => sql.unsafe("number, text, note, author, created_at, restores");
 
+async function newestIn(sql: SQL): Promise<PublishedRuleset> {
+  const rows: RulesetRow[] =
+    await sql`SELECT ${columns(sql)} FROM inkling_rulesets ORDER BY number DESC LIMIT 1`;
+  return rows[0] === undefined ? NO_RULESET : fromRow(rows[0]);
+}
+
 function fromRow({ number, text, note, author, created_at, restores }: RulesetRow): PublishedRuleset {
   return Object.freeze({
     number: Number(number),
@@ -143,7 +143,7 @@ function fromRow({ number, text, note, author, created_at, restores }: RulesetRo
     note,
     author,
     createdAt: Number(created_at),
-    restores: restores === null ? undefined : Number(restores),
+    restores: optionalNumber(restores),
   });
 }
 

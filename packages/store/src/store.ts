@@ -7,7 +7,7 @@ import { randomBase62 } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
 import { AdminTokenStore } from "./admin-token.ts";
 import type { Author } from "./audit.ts";
-import { insertAudit, lockAudit } from "./audit.ts";
+import { insertAudit } from "./audit.ts";
 import { DatabaseCopy } from "./copy.ts";
 import { Database } from "./database.ts";
 import { DecisionStore } from "./decisions.ts";
@@ -30,7 +30,7 @@ import {
 import { type KeyUpdate, keyLine, removalLine, sharedLines } from "./keys/key-table.ts";
 import type { KeySource } from "./keys/live-keys.ts";
 import type { Revocation, RevokedFile } from "./keys/revoked-file.ts";
-import { hashToken, type KeyMode, newKeyToken, tokenHint } from "./keys/token.ts";
+import { hashToken, newKeyToken, tokenHint } from "./keys/token.ts";
 import type { Upgrade } from "./migrations.ts";
 import { NoticeListener } from "./notices.ts";
 import { OverrideStore } from "./overrides.ts";
@@ -136,7 +136,7 @@ export class Store implements KeySource {
     this.overrides = new OverrideStore(this.tables, records);
     this.rulesets = new RulesetStore(this.tables);
     this.retention = new Retention(records);
-    this.decisions = new DecisionStore(records, this.retention);
+    this.decisions = new DecisionStore(records);
     this.webhooks = new WebhookStore(records);
     this.deliveries = new DeliveryStore(records);
     this.revoked = options.revoked;
@@ -196,7 +196,7 @@ export class Store implements KeySource {
    */
   async createKey(
     wanted: NewKey,
-    token = this.newToken(wanted.mode),
+    token = newKeyToken(wanted.mode, this.tables.randomBytes),
     by: Author = UNNAMED,
   ): Promise<IssuedKey> {
     const key: Key = Object.freeze({
@@ -206,7 +206,7 @@ export class Store implements KeySource {
       createdAt: this.tables.now(),
       revokedAt: undefined,
     });
-    await this.change(async (tx, changed) => {
+    await changeKeys(this.tables, async (tx, changed) => {
       changed.push(key.id);
       await tx`INSERT INTO inkling_keys ${tx(rowFromKey(key))}`;
       await this.insertToken(tx, token, key.id);
@@ -260,7 +260,7 @@ export class Store implements KeySource {
    * @returns undefined if the key does not exist or is revoked
    */
   async changeKey(id: string, change: KeyChange, by: Author = UNNAMED): Promise<Key | undefined> {
-    return this.change(async (tx, changed) => {
+    return changeKeys(this.tables, async (tx, changed) => {
       changed.push(id);
       const before = await this.readKeyById(tx, id);
       if (before === undefined || before.revokedAt !== undefined) return undefined;
@@ -281,7 +281,7 @@ export class Store implements KeySource {
    * @returns the key; undefined if it does not exist
    */
   async revokeKey(id: string, by: Author = UNNAMED, at = this.tables.now()): Promise<Key | undefined> {
-    return this.change(async (tx, changed) => {
+    return changeKeys(this.tables, async (tx, changed) => {
       changed.push(id);
       const rows: KeyRow[] = await tx`SELECT ${keyColumns(tx)} FROM inkling_keys k WHERE id = ${id}`;
       const [before] = this.readStored(rows);
@@ -301,11 +301,11 @@ export class Store implements KeySource {
    * @returns undefined if the key does not exist or is revoked
    */
   async rotateKey(id: string, overlapUntil: number, by: Author = UNNAMED): Promise<IssuedKey | undefined> {
-    return this.change(async (tx, changed) => {
+    return changeKeys(this.tables, async (tx, changed) => {
       changed.push(id);
       const before = await this.readKeyById(tx, id);
       if (before === undefined || before.revokedAt !== undefined) return undefined;
-      const token = this.newToken(before.mode);
+      const token = newKeyToken(before.mode, this.tables.randomBytes);
       const hint = tokenHint(token);
       await tx`UPDATE inkling_tokens SET valid_until = ${overlapUntil}
         WHERE key_id = ${id} AND (valid_until IS NULL OR valid_until > ${overlapUntil})`;
@@ -395,10 +395,6 @@ export class Store implements KeySource {
     );
   }
 
-  private newToken(mode: KeyMode): string {
-    return newKeyToken(mode, this.tables.randomBytes);
-  }
-
   private async insertToken(tx: TransactionSQL, token: string, keyId: string): Promise<void> {
     await tx`INSERT INTO inkling_tokens (hash, key_id, created_at)
       VALUES (${hashToken(token)}, ${keyId}, ${this.tables.now()})`;
@@ -413,10 +409,8 @@ export class Store implements KeySource {
     after: Key,
   ): Promise<void> {
     const at = this.tables.now();
-    const json = (key: Key) => keyJson(key, at);
-    await lockAudit(tx);
-    const was = before === undefined ? undefined : json(before);
-    await insertAudit(tx, [{ ...by, action, subject: after.id, before: was, after: json(after) }], at);
+    const was = before && keyJson(before, at);
+    await insertAudit(tx, [{ ...by, action, subject: after.id, before: was, after: keyJson(after, at) }], at);
   }
 
   private async readKeyById(tx: SQL, id: string): Promise<Key | undefined> {
@@ -437,10 +431,6 @@ export class Store implements KeySource {
 
   private readStored(rows: readonly KeyRow[]): Key[] {
     return this.tables.unreadable.read("keys", rows, keyFromRow, ({ id }) => id);
-  }
-
-  private change<T>(work: (tx: TransactionSQL, changed: KeyId[]) => Promise<T>): Promise<T> {
-    return changeKeys(this.tables, work);
   }
 }
 

@@ -53,6 +53,11 @@ export class Tables {
     return this.database.snapshot(work);
   }
 
+  /** The database's address, without its password. */
+  get label(): string {
+    return this.database.label;
+  }
+
   /** Can several hosts share the database? */
   get isShared(): boolean {
     return this.database.dialect === "postgres";

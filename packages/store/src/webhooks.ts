@@ -10,6 +10,7 @@ import type { SQL, TransactionSQL } from "bun";
 import type { Author } from "./audit.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
 import { StoreError } from "./error.ts";
+import { isoTime, isoTimeOrNull, optionalNumber } from "./keys/day.ts";
 import type { EpochMs } from "./keys/key.ts";
 import type { Tables } from "./tables.ts";
 
@@ -46,17 +47,6 @@ export interface SigningWebhook {
   readonly secrets: readonly string[];
 }
 
-export class WebhooksFullError extends StoreError {
-  constructor() {
-    super(
-      "CONFLICT",
-      `there are already ${MAX_WEBHOOKS} webhooks, the maximum`,
-      "remove one first: `inkling webhooks remove ID`",
-    );
-    this.name = "WebhooksFullError";
-  }
-}
-
 export class WebhookStore {
   private readonly tables: Tables;
 
@@ -76,12 +66,17 @@ export class WebhookStore {
     return this.tables.read((sql) => this.findIn(sql, id));
   }
 
-  /** @throws WebhooksFullError */
+  /** @throws StoreError CONFLICT if there are MAX_WEBHOOKS already */
   add(wanted: NewWebhook, by: Author): Promise<IssuedWebhook> {
     return this.tables.write(async (tx) => {
       await lockAudit(tx);
       const rows: { count: number | string }[] = await tx`SELECT COUNT(*) AS count FROM inkling_webhooks`;
-      if (Number(rows[0]?.count) >= MAX_WEBHOOKS) throw new WebhooksFullError();
+      if (Number(rows[0]?.count) >= MAX_WEBHOOKS)
+        throw new StoreError(
+          "CONFLICT",
+          `there are already ${MAX_WEBHOOKS} webhooks, the maximum`,
+          "remove one first: `inkling webhooks remove ID`",
+        );
       const webhook: Webhook = Object.freeze({
         ...wanted,
         id: `whk_${randomBase62(16, this.tables.randomBytes)}`,
@@ -212,16 +207,15 @@ export const hostOnly = (url: string): string => `${new URL(url).origin}/…`;
 /** Converts a webhook to JSON for programs, without its secrets. */
 export function webhookJson(webhook: Webhook) {
   const { id, url, events, allowPrivate, author, createdAt, oldSecretUntil, disabledAt } = webhook;
-  const time = (ms: EpochMs | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
   return {
     id,
     url,
     events: [...events],
     allow_private: allowPrivate,
     author,
-    created_at: new Date(createdAt).toISOString(),
-    old_secret_until: time(oldSecretUntil),
-    disabled_at: time(disabledAt),
+    created_at: isoTime(createdAt),
+    old_secret_until: isoTimeOrNull(oldSecretUntil),
+    disabled_at: isoTimeOrNull(disabledAt),
   };
 }
 
@@ -251,7 +245,6 @@ function fromRow(row: WebhookRow, report: (reason: string) => void): Webhook {
   const named = row.events.split(" ");
   const isKnown = (name: string) => WEBHOOK_EVENT_NAMES.some((event) => event === name);
   for (const name of named) if (!isKnown(name)) report(`unknown event "${name}"`);
-  const time = (value: number | string | null) => (value === null ? undefined : Number(value));
   return Object.freeze({
     id: row.id,
     url: row.url,
@@ -259,7 +252,7 @@ function fromRow(row: WebhookRow, report: (reason: string) => void): Webhook {
     allowPrivate: row.allow_private === 1,
     author: row.author,
     createdAt: Number(row.created_at),
-    oldSecretUntil: time(row.old_secret_until),
-    disabledAt: time(row.disabled_at),
+    oldSecretUntil: optionalNumber(row.old_secret_until),
+    disabledAt: optionalNumber(row.disabled_at),
   });
 }

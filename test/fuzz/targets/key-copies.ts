@@ -33,8 +33,7 @@ const rows: readonly KeyRow[] = INPUTS.map((input, i) =>
 function earlierText(): string {
   const tokens = rows.map((key, i) => ({ hash: HASHES[i]!, ...(i === 1 && { validUntil: NOW }), key }));
   const header = { format: "inkling-key-snapshot", version: 1, stamp: "1", tokens };
-  const change = { from: "1", stamp: "2", changed: [rows[0]!.id], tokens: tokens.slice(0, 1) };
-  return `${JSON.stringify(header)}\n${JSON.stringify(change)}\n`;
+  return `${JSON.stringify(header)}\n`;
 }
 
 export default function keyCopies(): Target {

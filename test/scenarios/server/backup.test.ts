@@ -21,8 +21,10 @@ import type { NewOverride } from "@inkling/engine";
 import { runHere } from "../../../packages/cli/src/program.testing.ts";
 import { tarOf } from "../../../packages/cli/src/runtime/backup-archive.ts";
 import { startServer } from "../../../packages/server/src/run/server.ts";
+import { Database as StoreDatabase } from "../../../packages/store/src/database.ts";
 import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
 import { hashToken } from "../../../packages/store/src/keys/token.ts";
+import { MIGRATIONS, migrate } from "../../../packages/store/src/migrations.ts";
 import { openStore, type Store } from "../../../packages/store/src/store.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { tokensOf } from "../../harness/key-updates.ts";
@@ -312,14 +314,14 @@ describe("a backup", () => {
 
   test("from an earlier version is migrated while it is restored", async () => {
     const { folder } = unpacked(archive);
-    const file = join(folder, "inkling.db");
+    const file = join(folder, "older.db");
+    const tables = new StoreDatabase(file);
+    await migrate(tables, 0, MIGRATIONS.slice(0, 1));
+    await tables.close();
     const database = new Database(file);
-    // Undoes the last migration.
-    database.run("DROP INDEX inkling_decisions_listed");
-    database.run("ALTER TABLE inkling_decisions DROP COLUMN network");
-    for (const name of ["network", "action", "event", "created"])
-      database.run(`CREATE INDEX inkling_decisions_${name} ON inkling_decisions (created_at)`);
-    database.run("DELETE FROM inkling_migrations WHERE id >= 26");
+    database.run("ATTACH ? AS newer", [join(folder, "inkling.db")]);
+    for (const table of ["inkling_keys", "inkling_tokens"])
+      database.run(`INSERT INTO ${table} SELECT * FROM newer.${table}`);
     database.close();
     const older = join(folder, "older.backup");
     writeFileSync(older, archiveOf([{ name: "inkling.db", content: readFileSync(file) }], {}, archive));

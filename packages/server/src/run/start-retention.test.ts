@@ -17,7 +17,7 @@ async function logged(result: DeletedRows | StoreError, aheadMs: number, overLim
     return result;
   };
   const limitDecisions = async (maxBytes: number) => (maxBytes === 7_000_000 ? overLimit : 0);
-  const retention = { expire, limitDecisions, state: { aheadMs } } as unknown as Retention;
+  const retention = { expire, limitDecisions, aheadMs } as unknown as Retention;
   const log = new Log({ level: "info", write: (line) => (lines += line), now: Date.now });
   const closers: (() => unknown)[] = [];
   startRetention({ decisionsDays: 30, decisionsMaxMb: 7 }, { retention }, { log, closers: closers as never });

@@ -25,7 +25,7 @@ export function startRetention(
       const deleted = await retention.limitDecisions(decisionsMaxMb * BYTES_PER_MB);
       if (deleted > 0) log.error("decisions-over-limit", { deleted, limit_mb: decisionsMaxMb });
       lastFailure = undefined;
-      const { aheadMs } = retention.state;
+      const { aheadMs } = retention;
       if (aheadMs > 0 && !isHeld) log.error("expiry-held", { ahead_seconds: Math.round(aheadMs / 1_000) });
       if (aheadMs === 0 && isHeld) log.info("expiry-resumed");
       isHeld = aheadMs > 0;

@@ -1,7 +1,7 @@
 // memory.ts: the one statement that reads what earlier decisions say about a visitor.
 //
 // The statement is a UNION ALL of small selects, one for each wanted fact and each hash. Each reads at most MAX_ROWS
-// rows of an index that has only such rows (migrations.ts, step 24), so neither a popular domain nor an attacker who
+// rows of an index that has only such rows (migrations.ts, step 26), so neither a popular domain nor an attacker who
 // fills an hour makes it slow. During a rotation of the key, a visitor has two hashes. Counts of both are added. Of two
 // counts of different networks or accounts the larger one is taken, because the same network may be in both.
 

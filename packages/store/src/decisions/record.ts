@@ -7,6 +7,7 @@
 
 import type { Action, DecisionAnswer, DegradedData, Outcome } from "@inkling/contract";
 import type { FactValue, Memories, PastDecision } from "@inkling/engine/assess";
+import { isoTime, isoTimeOrNull, optionalNumber } from "../keys/day.ts";
 import type { EpochMs, KeyId } from "../keys/key.ts";
 import type { MemoryQuestion } from "./memory.ts";
 
@@ -57,29 +58,6 @@ export interface DecisionRow extends TraceColumns {
   readonly unweighted: string | null;
 }
 
-/** A stored decision as the admin API and `inkling decisions` return it. */
-interface DecisionJson {
-  readonly id: string;
-  readonly at: string;
-  readonly event: string;
-  readonly ref: string | null;
-  readonly action: Action;
-  readonly review: boolean;
-  readonly score: number;
-  readonly reasons: DecisionAnswer["reasons"];
-  readonly rule: string | null;
-  readonly shadow: DecisionAnswer["shadow"];
-  readonly degraded: readonly DegradedData[];
-  readonly ruleset: number;
-  readonly data_version: string;
-  readonly request_id: string | null;
-  readonly trace_id: string | null;
-  readonly facts: Readonly<Record<string, FactValue>>;
-  readonly outcome: Outcome | null;
-  readonly outcome_at: string | null;
-  readonly outcome_note: string | null;
-}
-
 /** About how much memory a row takes in addition to the fields that callers and rulesets can make large. */
 const ROW_BYTES = 600;
 
@@ -101,27 +79,28 @@ export interface StoredRow extends Omit<AnsweredRow, "created_at" | "review"> {
   readonly outcome_note: string | null;
 }
 
-export function decisionJson(row: StoredRow): DecisionJson {
+/** A stored decision as the admin API and `inkling decisions` return it. */
+export function decisionJson(row: StoredRow) {
   const { id, event, ref, action, score, rule, data_version, outcome } = row;
   return {
     id,
-    at: new Date(Number(row.created_at)).toISOString(),
+    at: isoTime(Number(row.created_at)),
     event,
     ref,
     action,
     review: row.review === 1,
     score,
-    reasons: JSON.parse(row.reasons),
+    reasons: JSON.parse(row.reasons) as DecisionAnswer["reasons"],
     rule,
-    shadow: JSON.parse(row.shadow),
-    degraded: JSON.parse(row.degraded),
+    shadow: JSON.parse(row.shadow) as DecisionAnswer["shadow"],
+    degraded: JSON.parse(row.degraded) as readonly DegradedData[],
     ruleset: row.ruleset,
     data_version,
     request_id: row.request_id,
     trace_id: row.trace_id,
-    facts: JSON.parse(row.facts),
+    facts: JSON.parse(row.facts) as Readonly<Record<string, FactValue>>,
     outcome,
-    outcome_at: row.outcome_at === null ? null : new Date(Number(row.outcome_at)).toISOString(),
+    outcome_at: isoTimeOrNull(optionalNumber(row.outcome_at)),
     outcome_note: row.outcome_note,
   };
 }
@@ -132,7 +111,7 @@ export function pastDecision(row: StoredRow): PastDecision {
   const [degraded, facts] = [JSON.parse(row.degraded), JSON.parse(row.facts)];
   return {
     id,
-    at: new Date(Number(row.created_at)).toISOString(),
+    at: isoTime(Number(row.created_at)),
     ref,
     action,
     rule,

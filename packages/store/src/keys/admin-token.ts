@@ -1,12 +1,12 @@
 // admin-token.ts: defines a named admin token and its JSON form.
 
 import type { AdminRole } from "@inkling/contract";
+import { isoTime, isoTimeOrNull } from "./day.ts";
 import type { EpochMs } from "./key.ts";
 
 /** Pattern of names. Matching names need no quotes in paths and shells, and no two of them differ only in case. */
 export const ADMIN_TOKEN_NAME = "[a-z0-9][a-z0-9._-]{0,62}";
 
-/** An admin token to create. */
 export interface NewAdminToken {
   /** Unique among the existing tokens. It is the author of all changes that are made with the token. */
   readonly name: string;
@@ -37,8 +37,8 @@ export function adminTokenJson(token: AdminToken, now: number) {
     hint,
     author,
     parent: parent ?? null,
-    created_at: new Date(createdAt).toISOString(),
-    expires_at: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
+    created_at: isoTime(createdAt),
+    expires_at: isoTimeOrNull(expiresAt),
     last_used_at: lastUsedOn ?? null,
   };
 }

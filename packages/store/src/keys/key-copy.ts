@@ -1,8 +1,8 @@
 // key-copy.ts: the copy of the keys in the data folder, from which a server starts while its database is unreachable.
 // It has no token and no revoked key.
 //
-// An earlier version wrote one JSON object with all tokens, and lines of changes. A key that this version cannot read
-// is reported and left out. So is a line that is damaged; its text is never reported, because it could be a token.
+// An earlier version wrote one JSON object with all tokens. A key that this version cannot read is reported and left out.
+// So is a line that is damaged; its text is never reported, because it could be a token.
 
 import { messageOf, SnapshotFile, type SnapshotFileOptions } from "@inkling/data";
 import { type KeyId, type KeyRow, NAME_FROM_SETTINGS } from "./key.ts";
@@ -12,15 +12,11 @@ const FORMAT = "inkling-key-snapshot";
 const ID = /^key_\w+$/;
 const HEADER = `${JSON.stringify({ format: FORMAT, version: 2 })}\n`;
 
-/**
- * A line of version 1: all tokens, or the tokens of changed keys at a stamp, if the keys before had the stamp `from`.
- */
-interface EarlierLine {
-  readonly format?: unknown;
-  readonly version?: unknown;
-  readonly from?: string;
-  readonly stamp: string;
-  readonly changed?: readonly KeyId[];
+/** A copy of version 1, or the first line of version 2. */
+interface Header {
+  readonly format: unknown;
+  readonly version: unknown;
+  readonly stamp: unknown;
   readonly tokens: readonly { readonly hash: string; readonly validUntil?: number; readonly key: KeyRow }[];
 }
 
@@ -59,12 +55,13 @@ const stampLine = (stamp: string) => Buffer.from(`${JSON.stringify(stamp)}\n`);
 export function readKeyCopy(text: string, report: (reason: string) => void = () => {}): KeyUpdate {
   const [first = "", ...rest] = text.split("\n");
   rest.pop(); // what follows the last line feed is incomplete
-  const { format, version } = (jsonOf(first) ?? {}) as Partial<EarlierLine>;
-  if (format !== FORMAT || !(version === 1 || version === 2)) throw new Error("not a key snapshot");
+  const header = (jsonOf(first) ?? {}) as Partial<Header>;
+  const all = header.version === 1 ? linesOfEarlier(header) : header.version === 2 ? rest : undefined;
+  if (header.format !== FORMAT || all === undefined) throw new Error("not a key snapshot");
   let stamp: unknown;
   const lines: string[] = [];
   let damaged = 0;
-  for (const line of version === 1 ? linesOfEarlier([first, ...rest]) : rest) {
+  for (const line of all) {
     const values = jsonOf(line);
     if (Array.isArray(values) && ID.test(String(values[0]))) lines.push(readable(values, report));
     else if (typeof values === "string") stamp = values;
@@ -106,36 +103,21 @@ function readable(values: readonly unknown[], report: (reason: string) => void):
   }
 }
 
-function isEarlierLine(value: unknown): value is EarlierLine {
-  const { stamp, changed = [], tokens } = (value ?? {}) as Partial<EarlierLine>;
-  return (
-    typeof stamp === "string" &&
-    Array.isArray(changed) &&
-    Array.isArray(tokens) &&
-    tokens.every((token) => typeof token?.hash === "string" && typeof token.key?.id === "string")
-  );
-}
-
-/** Converts the lines of a copy in format version 1. */
-function* linesOfEarlier(lines: readonly string[]): Generator<string> {
-  let known: string | undefined;
-  for (const line of lines) {
-    const value = jsonOf(line);
-    if (!isEarlierLine(value)) {
-      yield line; // the caller counts it
-      continue;
-    }
-    if (value.from !== known) continue; // appended to other content
-    const { stamp, changed = [], tokens } = value;
-    known = stamp;
-    for (const id of changed) yield removalLine(id).trimEnd();
-    const keys = new Map(
-      tokens.map(({ key }) => [key.id, { key, until: {} as Record<string, number | null> }]),
-    );
-    for (const { key, hash, validUntil = null } of tokens) keys.get(key.id)!.until[hash] = validUntil;
-    for (const { key, until } of keys.values()) yield keyLine(key, until).trimEnd();
+/** Converts a copy in format version 1. @returns undefined if it is damaged */
+function linesOfEarlier({ stamp, tokens }: Partial<Header>): readonly string[] | undefined {
+  if (!Array.isArray(tokens)) return undefined;
+  const keys = new Map<KeyId, { readonly key: KeyRow; readonly until: Record<string, number | null> }>();
+  for (const token of tokens as Header["tokens"]) {
+    if (typeof token?.hash !== "string" || typeof token.key?.id !== "string") return undefined;
+    const { key, hash, validUntil = null } = token;
+    const known = keys.get(key.id) ?? { key, until: {} };
+    known.until[hash] = validUntil;
+    keys.set(key.id, known);
   }
-  yield JSON.stringify(known);
+  return [
+    ...Array.from(keys.values(), ({ key, until }) => keyLine(key, until).trimEnd()),
+    JSON.stringify(stamp),
+  ];
 }
 
 /** True if there are keys that the server could not create again from settings. */

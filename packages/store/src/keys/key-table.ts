@@ -168,7 +168,6 @@ export class KeyTable {
     return cell === 0 ? undefined : cell - 1;
   }
 
-  /** The ids of all keys. */
   *ids(): Generator<KeyId> {
     for (const at of this.active()) yield idAt(this.lineAt(at), 0);
   }

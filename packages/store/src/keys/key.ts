@@ -11,6 +11,7 @@ import {
   prefixContains,
 } from "@inkling/engine";
 import { visibleText } from "../text/visible-text.ts";
+import { isoTime, isoTimeOrNull, optionalNumber } from "./day.ts";
 import { KEY_MODES, type KeyMode } from "./token.ts";
 
 export { SCOPES, type Scope };
@@ -72,7 +73,6 @@ export interface Key {
 /** Name of the key in INKLING_API_KEY. If the key is missing at startup, the server creates it. */
 export const NAME_FROM_SETTINGS = "from settings";
 
-/** A key to create. */
 export type NewKey = Pick<
   Key,
   "name" | "mode" | "scopes" | "networks" | "rate" | "burst" | "quota" | "expiresAt"
@@ -106,7 +106,6 @@ export function keyState({ mode, revokedAt, expiresAt }: Key, now: number): KeyS
 
 /** Returns a key's JSON form: snake_case names, ISO 8601 times, null for "not set". It never contains a token. */
 export function keyJson(key: Key, now: number) {
-  const time = (value: number | undefined) => (value === undefined ? null : new Date(value).toISOString());
   return {
     id: key.id,
     hint: key.hint,
@@ -118,10 +117,10 @@ export function keyJson(key: Key, now: number) {
     rate: key.rate ?? null,
     burst: key.burst ?? null,
     quota: key.quota ?? null,
-    created_at: new Date(key.createdAt).toISOString(),
-    expires_at: time(key.expiresAt),
-    revoked_at: time(key.revokedAt),
-    traced_until: time(key.tracedUntil),
+    created_at: isoTime(key.createdAt),
+    expires_at: isoTimeOrNull(key.expiresAt),
+    revoked_at: isoTimeOrNull(key.revokedAt),
+    traced_until: isoTimeOrNull(key.tracedUntil),
   };
 }
 
@@ -195,10 +194,6 @@ export function rowFromKey(key: Key): KeyRow {
 
 function words(text: string): string[] {
   return text === "" ? [] : text.split(" ");
-}
-
-function optionalNumber(value: number | string | null): number | undefined {
-  return value === null ? undefined : Number(value);
 }
 
 /** Shared by all keys with the same scopes, because 100,000 arrays take 10 MB in each thread. */

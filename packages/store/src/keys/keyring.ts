@@ -96,7 +96,6 @@ export class Keyring {
   table = new KeyTable();
   /** The cells of keys (limits/cells.ts in the server). */
   readonly cells = { get: (keyId: KeyId): number | undefined => this.used(keyId)?.cell };
-  /** The keys in use. */
   private readonly known = new Map<KeyId, UsedKey>();
   private refusedHere: ReadonlySet<KeyId> = new Set();
   private seen = new Map<string, Entry>();

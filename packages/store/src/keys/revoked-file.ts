@@ -1,7 +1,7 @@
 // revoked-file.ts: the data folder's append-only list of revoked keys and admin tokens. This host refuses
 // everything on the list, whatever the database says, so that an older database makes nothing valid again.
 //
-// A removed line is forgotten at the next start. Cost: one stat per check; only what was appended is read.
+// A removed line is forgotten at the next start. Cost: one stat per check; if the file has changed, it is read.
 
 import {
   closeSync,
@@ -10,12 +10,14 @@ import {
   fstatSync,
   fsyncSync,
   openSync,
+  readFileSync,
   readSync,
   statSync,
   writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
 import { giveToFolderOwner, PRIVATE_FILE, syncFolder } from "@inkling/data";
+import { isoTime } from "./day.ts";
 import type { EpochMs } from "./key.ts";
 
 export interface Revocation {
@@ -52,7 +54,7 @@ export class RevokedFile {
     if (found.ino !== this.inode || found.size < this.offset) this.offset = 0;
     this.inode = found.ino;
     if (found.size === this.offset) return { added: [], invalid: [] };
-    const bytes = readFrom(this.path, this.offset, found.size);
+    const bytes = readFileSync(this.path).subarray(this.offset);
     const { revocations, invalid } = parseRevocations(bytes.toString());
     this.offset += bytes.lastIndexOf(LF) + 1;
     return { added: revocations.filter((one) => this.remember(one)), invalid };
@@ -97,8 +99,6 @@ export class RevokedFile {
 const keyOf = ({ id, createdAt }: Pick<Revocation, "id" | "createdAt">) =>
   createdAt === undefined ? id : `${id} ${createdAt}`;
 
-const isoTime = (ms: number) => new Date(ms).toISOString();
-
 function lineOf({ id, at, author, createdAt }: Revocation): string {
   const created = createdAt === undefined ? {} : { created_at: isoTime(createdAt) };
   const text = JSON.stringify({ id, ...created, at: isoTime(at), author });
@@ -136,19 +136,6 @@ function revocationOf(line: string): Revocation | undefined {
     return Number.isNaN(createdAt) ? undefined : { id, at: time, author, createdAt };
   } catch {
     return undefined;
-  }
-}
-
-function readFrom(path: string, from: number, to: number): Buffer {
-  const file = openSync(path, "r");
-  try {
-    const bytes = Buffer.alloc(to - from);
-    let read = 0;
-    for (let n = -1; read < bytes.length && n !== 0; read += n)
-      n = readSync(file, bytes, read, bytes.length - read, from + read);
-    return bytes.subarray(0, read);
-  } finally {
-    closeSync(file);
   }
 }
 

@@ -53,7 +53,6 @@ export class OverrideInputError extends Error {
   }
 }
 
-/** An override as requested. */
 export const newOverrideBody = z.strictObject({
   value: z.string("must be text").min(1, "must not be empty").max(400, "is too long").meta({
     description: "An address, a network, a domain with its subdomains, or an email address or its hash",

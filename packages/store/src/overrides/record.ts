@@ -1,15 +1,8 @@
 // record.ts: converts an override to and from text, JSON and a database row.
 
 import { sha256Hex } from "@inkling/data";
-import {
-  type NewOverride,
-  OVERRIDE_FLAGS,
-  OVERRIDE_KINDS,
-  type Override,
-  type OverrideFlag,
-  type OverrideKind,
-  Overrides,
-} from "@inkling/engine";
+import { type NewOverride, OVERRIDE_FLAGS, OVERRIDE_KINDS, type Override, Overrides } from "@inkling/engine";
+import { isoTime, isoTimeOrNull, optionalNumber } from "../keys/day.ts";
 import { visibleText } from "../text/visible-text.ts";
 
 /** Creates the object in which lookups find the active overrides. */
@@ -37,21 +30,10 @@ export function describeOverride({ value, flag, verdict }: ForcedFlag): string {
   return `${value} ${flag}=${verdict}`;
 }
 
-/** JSON for programs: snake_case names, ISO 8601 times, null for "not set". */
-export interface OverrideJson {
-  readonly id: string;
-  readonly kind: OverrideKind;
-  readonly value: string;
-  readonly flag: OverrideFlag;
-  readonly verdict: boolean;
-  readonly note: string;
-  readonly author: string;
-  readonly created_at: string;
-  readonly expires_at: string | null;
-  readonly removed_at: string | null;
-}
+export type OverrideJson = ReturnType<typeof overrideJson>;
 
-export function overrideJson(override: Override): OverrideJson {
+/** Converts an override to JSON for programs: snake_case names, ISO 8601 times, null for "not set". */
+export function overrideJson(override: Override) {
   const { id, kind, value, flag, verdict, note, author } = override;
   return {
     id,
@@ -61,13 +43,11 @@ export function overrideJson(override: Override): OverrideJson {
     verdict,
     note,
     author,
-    created_at: iso(override.createdAt),
-    expires_at: override.expiresAt === undefined ? null : iso(override.expiresAt),
-    removed_at: override.removedAt === undefined ? null : iso(override.removedAt),
+    created_at: isoTime(override.createdAt),
+    expires_at: isoTimeOrNull(override.expiresAt),
+    removed_at: isoTimeOrNull(override.removedAt),
   };
 }
-
-const iso = (ms: number) => new Date(ms).toISOString();
 
 /** A row of the overrides table. PostgreSQL returns 64-bit integers as text. */
 export interface OverrideRow {
@@ -97,8 +77,8 @@ export function overrideFromRow(row: OverrideRow): Override {
     note: visibleText(row.note),
     author: visibleText(row.author),
     createdAt: Number(row.created_at),
-    expiresAt: row.expires_at === null ? undefined : Number(row.expires_at),
-    removedAt: row.removed_at === null ? undefined : Number(row.removed_at),
+    expiresAt: optionalNumber(row.expires_at),
+    removedAt: optionalNumber(row.removed_at),
   });
 }
 

@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import type { Loaded } from "@inkling/data";
 import { z } from "zod";
+import { isoTime } from "../keys/day.ts";
 import type { EpochMs } from "../keys/key.ts";
 
 /** A ruleset never changes. A change is published under the next number. */
@@ -36,7 +37,7 @@ export function rulesetJson({ number, note, author, createdAt, restores }: Publi
     number,
     note,
     author,
-    created_at: new Date(createdAt).toISOString(),
+    created_at: isoTime(createdAt),
     restores: restores ?? null,
   };
 }
