@@ -1,6 +1,6 @@
 // key-updates.ts: converts between tokens and updates of a keyring.
 
-import { type KeyId, type KeyRow, rowFromKey } from "../../packages/store/src/keys/key.ts";
+import { type Key, type KeyId, type KeyRow, rowFromKey } from "../../packages/store/src/keys/key.ts";
 import {
   KeyTable,
   type KeyUpdate,
@@ -8,6 +8,7 @@ import {
   removalLine,
   type TokenRecord,
 } from "../../packages/store/src/keys/key-table.ts";
+import { hashToken } from "../../packages/store/src/keys/token.ts";
 
 /** @param update all keys */
 export const tokensOf = (update: KeyUpdate) => new KeyTable(update).tokens;
@@ -26,4 +27,27 @@ export function keyUpdate(
   }
   const lines = Array.from(rows.values(), ([row, until]) => keyLine(row, until));
   return { stamp, from, lines: Buffer.from([...removed.map(removalLine), ...lines].join("")) };
+}
+
+/** Returns an update with keys that have these ids. See {@link keyUpdate}. */
+export function updateOf(
+  stamp: string,
+  ids: readonly KeyId[],
+  from?: string,
+  removed?: readonly KeyId[],
+): KeyUpdate {
+  const tokens = ids.map((id): TokenRecord => {
+    const key: Key = {
+      id,
+      name: id,
+      mode: "live",
+      hint: "",
+      scopes: [],
+      networks: [],
+      createdAt: 0,
+      revokedAt: undefined,
+    };
+    return { hash: hashToken(id), key, validUntil: undefined };
+  });
+  return keyUpdate(stamp, tokens, from, removed);
 }

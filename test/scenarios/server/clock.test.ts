@@ -13,10 +13,10 @@
 
 import { describe, expect, test } from "bun:test";
 import { type FeedReport, feedAgeSeconds, type Override } from "@inkling/engine";
+import { AssignedCells } from "../../../packages/server/src/limits/assigned-cells.ts";
 import { LimitCells } from "../../../packages/server/src/limits/cells.ts";
 import { KeyCells } from "../../../packages/server/src/limits/key-cells.ts";
 import { Buckets } from "../../../packages/server/src/limits/token-bucket.ts";
-import { UsageCollector } from "../../../packages/server/src/limits/usage-collector.ts";
 import { UsageRecorder } from "../../../packages/server/src/limits/usage-recorder.ts";
 import { DAY_MS, dayOf } from "../../../packages/store/src/keys/day.ts";
 import type { Key } from "../../../packages/store/src/keys/key.ts";
@@ -25,7 +25,7 @@ import { liveKeys } from "../../../packages/store/src/keys/live-keys.ts";
 import { hashToken } from "../../../packages/store/src/keys/token.ts";
 import { liveOverrides } from "../../../packages/store/src/overrides/live-overrides.ts";
 import type { UsageBatch } from "../../../packages/store/src/usage.ts";
-import { keyUpdate } from "../../harness/key-updates.ts";
+import { keyUpdate, updateOf } from "../../harness/key-updates.ts";
 import { drilled } from "../../harness/recorded-rows.ts";
 import { temporaryFolder } from "../../harness/release.ts";
 import { freshToken } from "../../harness/tokens.ts";
@@ -67,9 +67,9 @@ function server(clock: { now: number }) {
   const stored = new Map<string, number>();
   const memory = new LimitCells(clock.now);
   memory.grow();
-  const byKey = new Map([[key.id, 0]]);
-  const collector = new UsageCollector();
-  collector.add(key.id, 0);
+  const keyring = new Keyring();
+  const keys = new AssignedCells(memory, keyring);
+  keys.take(updateOf("1", [key.id]));
   const recorder = new UsageRecorder({
     store: {
       add: async ({ entries }: UsageBatch) => {
@@ -79,13 +79,10 @@ function server(clock: { now: number }) {
       readQuotas: async (day: string) => new Map(stored.has(day) ? [[key.id, stored.get(day)!]] : []),
     },
     now: () => clock.now,
-    cells: {
-      collect: (sink, now) => collector.collect(memory, sink, now),
-      takeStored: (keyId, stored, now) => collector.takeStored(byKey.get(keyId)!, stored, memory, now),
-    },
+    cells: keys,
   });
   const workers = [0, 1].map(() => {
-    const cells = new KeyCells(memory, byKey);
+    const cells = new KeyCells(memory, keyring.cells);
     return { cells, buckets: new Buckets({ rate: 0, burst: 1 }, cells) };
   });
   /**

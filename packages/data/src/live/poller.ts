@@ -59,6 +59,28 @@ export class Poller {
 }
 
 /**
+ * Creates a poller whose checks begin every `everyMs` milliseconds, however long they take. After failures, the wait
+ * doubles up to `mostMs`.
+ * @param failures returns the number of consecutive failures
+ */
+export function pacedPoller(
+  work: () => Promise<unknown>,
+  everyMs: number,
+  mostMs: number,
+  failures: () => number,
+): Poller {
+  let tookMs = 0;
+  return new Poller({
+    check: async () => {
+      const started = performance.now();
+      await work();
+      tookMs = performance.now() - started;
+    },
+    waitMs: () => (failures() === 0 ? Math.max(0, everyMs - tookMs) : backoffMs(everyMs, mostMs, failures())),
+  });
+}
+
+/**
  * Returns the result of `work` or, if it takes longer than `ms` milliseconds, the result of `late`, which may throw.
  * In the second case, the work continues, and its failure is ignored.
  */

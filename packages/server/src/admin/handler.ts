@@ -41,9 +41,7 @@ export interface AdminAppOptions {
   readonly status: StatusSource;
   /** Has this server's report about itself. */
   readonly reporter: { readonly current: HostReport };
-  /** The host names of this listener. */
   readonly hostNames: HostNames;
-  /** The number of problems by code. */
   readonly adminProblems: Map<string, number>;
   /** The host program's actions on the data; undefined if this server does not build releases. */
   readonly actions: DataActions | undefined;

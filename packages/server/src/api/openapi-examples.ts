@@ -19,7 +19,6 @@ import { type AnswerCounts, Pipeline, PLAIN, type Question } from "../lookup/pip
 import { sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
 import type { Example } from "../openapi/document.ts";
 
-/** Examples by name. */
 export type Examples = Readonly<Record<string, Example>>;
 type Answer = Uint8Array | Problem;
 
@@ -130,7 +129,6 @@ export function answerExamples(id: OperationId, type: string): Examples | undefi
   }
 }
 
-/** Returns examples of a request body. */
 export const bodyExamples = (id: OperationId, type: string) =>
   id === "assess" ? decisionExamples(type, "visitor") : batchExamples(id, type, "values");
 

@@ -7,7 +7,7 @@
 //
 // A JSON batch uses one release throughout. A stream keeps its release for HOLD_MS, the time for which an answer may be
 // cached (`max-age=300`). Then it changes to the current release between two lines, so that a stream that runs for
-// hours does not keep an old release's files open. It changes earlier if its release was found unsound.
+// hours does not keep an old release's files open.
 
 import { BLOCK_ADDRESSES, type LoadedRelease, type Lookup, type Overrides } from "@inkling/engine";
 import type { Key, Scope } from "@inkling/store/keys/key";
@@ -50,7 +50,7 @@ const ONE_CHECK = problem(
 export interface BatchServer extends MeterOptions {
   readonly pipeline: Pipeline;
   readonly memory: BatchMemory;
-  readonly releases: { readonly current: LoadedRelease | undefined; readonly left?: string | undefined };
+  readonly releases: { readonly current: LoadedRelease | undefined };
   readonly overrides: { readonly current: Overrides };
   readonly counts: Counts;
   readonly now: () => number;

@@ -37,7 +37,6 @@ async function setUp(
       },
     },
     labelWaitMs: 0,
-    mayRetry: () => false,
   });
   const release = testRelease(
     "20260601T000000000Z-0123456789ab",

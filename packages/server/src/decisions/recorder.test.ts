@@ -6,6 +6,7 @@ import type { Memories } from "@inkling/engine/assess";
 import type { MemoryQuestion } from "@inkling/store/decisions/memory";
 import type { NamedDecision } from "@inkling/store/decisions/record";
 import { type DecisionRow, rowBytes } from "@inkling/store/decisions/record";
+import { StoreError } from "@inkling/store/error";
 import { decisionId, decisionRow } from "../../../../test/harness/decision-rows.ts";
 import { until } from "../../../../test/harness/until.ts";
 import { DecisionCollector, type FromCollector } from "./collector.ts";
@@ -24,6 +25,8 @@ const QUESTION: MemoryQuestion = {
   traces: { mailbox: ["a hash"] },
   now: NOW,
 };
+
+const unreachable = (message: string) => new StoreError("UNREACHABLE", message, "");
 
 class FakeStore {
   readonly rows = new Map<string, DecisionRow>();
@@ -73,7 +76,6 @@ function setUp(over: Partial<ConstructorParameters<typeof DecisionRecorder>[0]> 
   const recorder = new DecisionRecorder({
     store,
     labelWaitMs: 0,
-    mayRetry: (error) => error === store.fault,
     now: () => NOW,
     flushMs: 5,
     ...over,
@@ -94,7 +96,7 @@ describe("a recorder", () => {
 
   test("keeps decisions while the store is unreachable, drops the excess, and counts it", async () => {
     const { store, recorder } = setUp({ maxWaiting: 10 });
-    store.fault = new Error("unreachable");
+    store.fault = unreachable("unreachable");
     for (let n = 0; n < 15; n++) recorder.record(row(n));
     expect(await recorder.flush()).toBe(false);
     recorder.record(row(20)); // also while a batch is being sent
@@ -109,7 +111,7 @@ describe("a recorder", () => {
     expect(await recorder.flush()).toBe(true);
     expect([...store.rows.keys()]).toEqual(Array.from({ length: 10 }, (_, n) => decisionId(n)));
     expect(recorder.state).toMatchObject({ waiting: 0, stored: 10, dropped: 6, failuresInRow: 0 });
-    store.fault = new Error("unreachable");
+    store.fault = unreachable("unreachable");
     recorder.record(row(30));
     expect(await recorder.stop()).toEqual({ lost: 1 });
   });
@@ -119,7 +121,7 @@ describe("a recorder", () => {
     const facts = "x".repeat(40_000);
     for (let n = 0; n < 5; n++) recorder.record(row(n, { facts }));
     expect(recorder.state).toMatchObject({ waiting: 2, dropped: 3 });
-    store.fault = new Error("unreachable");
+    store.fault = unreachable("unreachable");
     await recorder.flush();
     recorder.record(row(5, { facts }));
     expect(recorder.state).toMatchObject({ waiting: 2, dropped: 4 });
@@ -168,7 +170,7 @@ describe("a recorder", () => {
     expect(await late).toBe("labelled");
     const impatient = setUp();
     expect(await impatient.recorder.label(decisionId(3), "fraud")).toBe("unknown");
-    impatient.store.fault = new Error("unreachable");
+    impatient.store.fault = unreachable("unreachable");
     expect(await impatient.recorder.label(decisionId(3), "fraud")).toBe("unreachable");
   });
 
@@ -178,7 +180,7 @@ describe("a recorder", () => {
     expect([first.answer.id, second.answer.id]).toEqual([decisionId(1), decisionId(1)]);
     expect(second.bodyHash).toBe("body 1");
     expect((await setUp({ store }).recorder.claim(named(3, "a"))).answer.id).toBe(decisionId(1));
-    store.fault = new Error("unreachable");
+    store.fault = unreachable("unreachable");
     for (const n of [4, 5]) expect((await recorder.claim(named(n, "b"))).answer.id).toBe(decisionId(4));
     expect(recorder.state.waiting).toBe(1);
     store.fault = undefined;
@@ -202,7 +204,7 @@ describe("what is remembered", () => {
     expect([store.recalls, recorder.state.notRecalled]).toEqual([256, 10_000]);
     resolve();
     await until(async () => (await recorder.recall(QUESTION)) !== undefined);
-    store.fault = new Error("no connection");
+    store.fault = unreachable("no connection");
     expect(await recorder.recall(QUESTION)).toBeUndefined();
     expect(recorder.state.lastError).toBe("no connection");
   });

@@ -1,6 +1,6 @@
 // recorder.ts: stores decisions in batches, off the request path, and labels decisions.
 //
-// While the store is unreachable or too slow, decisions wait. Beyond MAX_WAITING rows or MAX_WAITING_BYTES, new
+// While the store is unreachable or too slow, decisions wait. Beyond `maxWaiting` rows or `maxWaitingBytes`, new
 // decisions are dropped and counted. Decisions do not fail because of the store. Cost: recording a decision costs one
 // push.
 //
@@ -8,9 +8,10 @@
 // already has.
 
 import type { EventLog, Outcome } from "@inkling/contract";
-import { backoffMs, messageOf, within } from "@inkling/data";
+import { messageOf, type Poller, pacedPoller, within } from "@inkling/data";
 import type { Memories } from "@inkling/engine/assess";
 import type { Author } from "@inkling/store/audit";
+import type { DecisionStore } from "@inkling/store/decisions";
 import type { MemoryQuestion } from "@inkling/store/decisions/memory";
 import {
   type AnsweredRow,
@@ -27,16 +28,19 @@ import { StoreError } from "@inkling/store/error";
 import { DAY_MS } from "@inkling/store/keys/day";
 import type { EpochMs, KeyId } from "@inkling/store/keys/key";
 
-/**
- * Milliseconds from the start of one flush to the next, unless a batch fills up earlier. A worker also holds decisions
- * back (collector.ts), but a crash still loses less than a second of decisions.
- */
-const FLUSH_MS = 500;
+const DEFAULTS = {
+  now: Date.now as () => EpochMs,
+  /**
+   * Milliseconds from the start of one flush to the next, unless a batch fills up earlier. A worker also holds decisions
+   * back (collector.ts), but a crash still loses less than a second of decisions.
+   */
+  flushMs: 500,
+  maxWaiting: 50_000,
+  /** A caller's facts can make a row 60 times as large as usual, so the number of rows does not limit memory. */
+  maxWaitingBytes: 64 * 1024 * 1024,
+};
 /** Maximum milliseconds between two attempts while the store is unreachable. */
 const MAX_BACKOFF_MS = 5_000;
-const MAX_WAITING = 50_000;
-/** A caller's facts can make a row 60 times as large as usual, so the number of rows does not limit memory. */
-const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** Maximum number of decisions in one batch. */
 const BATCH = 1_000;
 /** Maximum milliseconds that a request with an `Idempotency-Key` waits for the store. */
@@ -49,32 +53,15 @@ const LABEL_RETRY_MS = 100;
 /** Maximum number of statements about earlier decisions that the database has not answered. */
 const MAX_RECALLS = 256;
 
-interface DecisionWriter {
-  add(rows: readonly DecisionRow[]): Promise<void>;
-  claim(rows: readonly NamedDecision[]): Promise<readonly AnsweredRow[]>;
-  label(
-    id: string,
-    outcome: Outcome | null,
-    key?: KeyId,
-    by?: Author,
-    note?: string,
-  ): Promise<object | undefined>;
-  recall(question: MemoryQuestion): Promise<Memories>;
-}
-
-interface DecisionRecorderOptions {
-  readonly store: DecisionWriter;
+interface DecisionRecorderOptions extends Partial<typeof DEFAULTS> {
+  readonly store: Pick<DecisionStore, "add" | "claim" | "recall"> & {
+    label(...label: Parameters<DecisionStore["label"]>): Promise<object | undefined>;
+  };
   /**
    * Maximum milliseconds to wait for a decision that is to be labelled. A worker may have just sent it, or another host
    * may be storing it.
    */
   readonly labelWaitMs: number;
-  /** Returns true if the same batch may succeed later. Otherwise, the batch is dropped. */
-  readonly mayRetry?: (error: unknown) => boolean;
-  readonly now?: () => EpochMs;
-  readonly flushMs?: number;
-  readonly maxWaiting?: number;
-  readonly maxWaitingBytes?: number;
   /**
    * Learns when decisions can no longer be stored, when they are dropped, when none waits any more, and what is lost.
    */
@@ -99,21 +86,17 @@ interface DecisionsState {
   readonly lastError: string | undefined;
 }
 
-/** A claim that waits for the store. */
 interface WaitingClaim {
   readonly row: NamedDecision;
   /** Receives the stored decision; undefined if the store did not answer. */
   readonly settle: (found: AnsweredRow | undefined) => void;
 }
 
+/** May the same batch succeed later? */
 const isRetryable = (error: unknown) => error instanceof StoreError && error.code !== "BROKEN";
 
 export class DecisionRecorder implements Decisions {
-  private readonly options: DecisionRecorderOptions;
-  private readonly now: () => EpochMs;
-  private readonly flushMs: number;
-  private readonly maxWaiting: number;
-  private readonly maxWaitingBytes: number;
+  private readonly options: DecisionRecorderOptions & typeof DEFAULTS;
   private waiting: DecisionRow[] = [];
   private waitingBytes = 0;
   /** Rows that were sent but not confirmed yet. */
@@ -128,8 +111,7 @@ export class DecisionRecorder implements Decisions {
   private readonly claims = new Set<WaitingClaim>();
   private isClaiming = false;
   private queue: Promise<boolean> = Promise.resolve(true);
-  private timer: ReturnType<typeof setTimeout> | undefined;
-  private isStopped = false;
+  private readonly flushes: Poller;
   private recalling = 0;
   private recalled = 0;
   private notRecalled = 0;
@@ -137,21 +119,25 @@ export class DecisionRecorder implements Decisions {
   private readonly logged = { isFailing: false, isDropping: false, dropped: 0 };
 
   constructor(options: DecisionRecorderOptions) {
-    this.options = options;
-    this.now = options.now ?? Date.now;
-    this.flushMs = options.flushMs ?? FLUSH_MS;
-    this.maxWaiting = options.maxWaiting ?? MAX_WAITING;
-    this.maxWaitingBytes = options.maxWaitingBytes ?? MAX_WAITING_BYTES;
+    this.options = { ...DEFAULTS, ...options };
+    const { flushMs } = this.options;
+    this.flushes = pacedPoller(
+      () => this.flush(),
+      flushMs,
+      MAX_BACKOFF_MS,
+      () => this.failuresInRow,
+    );
   }
 
   start(): void {
-    this.schedule(this.flushMs);
+    this.flushes.schedule();
   }
 
   record(row: DecisionRow): void {
+    const { maxWaiting, maxWaitingBytes } = this.options;
     const bytes = rowBytes(row);
-    const fits = this.waitingBytes + bytes <= this.maxWaitingBytes;
-    if (fits && this.waiting.length + this.sending.length < this.maxWaiting) {
+    const fits = this.waitingBytes + bytes <= maxWaitingBytes;
+    if (fits && this.waiting.length + this.sending.length < maxWaiting) {
       this.waiting.push(row);
       this.waitingBytes += bytes;
     } else this.dropped++;
@@ -167,7 +153,7 @@ export class DecisionRecorder implements Decisions {
 
   claim(row: NamedDecision): Promise<Claimed> {
     const { idempotency } = row;
-    const now = this.now();
+    const now = this.options.now();
     const before = this.claimed.get(idempotency);
     if (before !== undefined && before.at > now - DAY_MS) return before.claim;
     this.claimed.delete(idempotency); // deleted first, so that the new entry becomes the newest
@@ -235,8 +221,7 @@ export class DecisionRecorder implements Decisions {
 
   /** Flushes one last time. @returns the number of decisions that could not be stored and are lost with this process */
   async stop(): Promise<{ lost: number }> {
-    this.isStopped = true;
-    clearTimeout(this.timer);
+    await this.flushes.stop();
     await this.flush();
     const { waiting: lost, lastError: why } = this.state;
     if (lost > 0) this.options.log?.error("decisions-lost", { decisions: lost, why });
@@ -269,17 +254,6 @@ export class DecisionRecorder implements Decisions {
     return { waiting, stored, dropped, recalled, notRecalled, failuresInRow, lastError };
   }
 
-  private schedule(wait: number): void {
-    if (this.isStopped) return;
-    this.timer = setTimeout(() => {
-      const started = performance.now();
-      void this.flush().then((isStored) => {
-        const backOff = backoffMs(this.flushMs, MAX_BACKOFF_MS, this.failuresInRow);
-        this.schedule(isStored ? Math.max(0, this.flushMs - (performance.now() - started)) : backOff);
-      });
-    }, wait);
-  }
-
   private async sendAll(): Promise<boolean> {
     try {
       while (this.sending.length > 0 || this.waiting.length > 0) {
@@ -301,7 +275,7 @@ export class DecisionRecorder implements Decisions {
       await this.options.store.add(this.sending);
       this.stored += this.sending.length;
     } catch (error) {
-      if ((this.options.mayRetry ?? isRetryable)(error)) throw error;
+      if (isRetryable(error)) throw error;
       this.dropped += this.sending.length; // a batch that the database refuses must not block all other batches
       this.forgetSent();
       throw error;

@@ -1,9 +1,8 @@
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { DAY_MS } from "@inkling/store/keys/day";
 import { COUNTED } from "@inkling/store/keys/key";
 import type { HammerOrder, HammerReport } from "../../../../test/harness/limit-hammer.ts";
 import { CELL_COUNTS, countedAt, LimitCells } from "./cells.ts";
-import { UsageCollector } from "./usage-collector.ts";
 
 const NOON = Date.parse("2026-06-01T12:00:00Z");
 const QUOTA = 3_000;
@@ -79,48 +78,4 @@ test.each(COUNTED)("a cell counts %s apart from all else, even and odd days apar
     cells.readCounts(1, seen);
     expect(Math.max(...seen)).toBe(0);
   }
-});
-
-describe("usage in shared memory", () => {
-  test("is collected once, on the day of the lookup", () => {
-    const cells = memory();
-    const collector = new UsageCollector();
-    const recorded: unknown[] = [];
-    const recorder = { record: (...row: unknown[]) => recorded.push(row) };
-    collector.add("a", 1);
-    const lastMinute = NOON - (NOON % DAY_MS) + DAY_MS - 1;
-    cells.count(1, "geolocate", lastMinute, 3);
-    cells.count(1, "email", lastMinute + 2, 1);
-    collector.collect(cells, recorder, lastMinute + 500);
-    collector.collect(cells, recorder, lastMinute + 600);
-    expect(recorded).toHaveLength(2);
-    expect(recorded).toContainEqual(["a", "geolocate", lastMinute + 500 - DAY_MS, 3]);
-    expect(recorded).toContainEqual(["a", "email", lastMinute + 500, 1]);
-    cells.count(1, "email", lastMinute + 700, 4);
-    collector.remove(1, cells, recorder, lastMinute + 800);
-    expect(recorded.at(-1)).toEqual(["a", "email", lastMinute + 800, 4]);
-  });
-
-  test("what other machines used counts against the quota, once", () => {
-    const cells = memory();
-    const collector = new UsageCollector();
-    collector.add("a", 0);
-    expect(cells.takeQuota(0, NOON, 100, 10)).toBe(10);
-    collector.takeStored(0, 40, cells, NOON);
-    expect(cells.usedOfQuota(0, NOON)).toBe(40);
-    collector.takeStored(0, 40, cells, NOON);
-    expect(cells.usedOfQuota(0, NOON)).toBe(40);
-    collector.takeStored(0, 45, cells, NOON);
-    expect(cells.usedOfQuota(0, NOON)).toBe(45);
-    expect(cells.takeQuota(0, NOON, 100, 100)).toBe(55);
-    expect(cells.takeQuota(0, NOON + DAY_MS, 100, 100)).toBe(100);
-  });
-
-  test("a key that is given its quota in the course of the day has used what is in the store", () => {
-    const cells = memory();
-    const collector = new UsageCollector();
-    collector.add("a", 0);
-    collector.takeStored(0, 70, cells, NOON);
-    expect(cells.takeQuota(0, NOON, 100, 100)).toBe(30);
-  });
 });

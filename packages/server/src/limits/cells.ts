@@ -27,7 +27,6 @@
 import { DAY_MS } from "@inkling/store/keys/day";
 import { COUNTED, type Counted, type EpochMs } from "@inkling/store/keys/key";
 
-/** Index of a cell in the memory. */
 export type CellIndex = number & { readonly of?: "cell" };
 
 const FULL_AT = 0;
@@ -70,7 +69,6 @@ export function countedAt(index: number): { readonly counted: Counted; readonly 
 
 /** The memory of cells, as threads share it. */
 export interface SharedCells {
-  /** The base time. */
   readonly base: EpochMs;
   readonly marks: SharedArrayBuffer;
   /** BLOCK_CELLS cells each. */
@@ -96,12 +94,10 @@ export class LimitCells {
     if (shared) this.add(shared.blocks);
   }
 
-  /** Number of cells. */
   get size(): number {
     return BLOCK_CELLS * this.blocks.length;
   }
 
-  /** These cells, for another thread. */
   get shared(): SharedCells {
     const { base, marks, blocks } = this;
     return { base, marks: marks.buffer as SharedArrayBuffer, blocks };

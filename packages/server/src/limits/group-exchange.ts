@@ -5,9 +5,10 @@
 
 import type { EventLog } from "@inkling/contract";
 import { backoffMs, messageOf } from "@inkling/data";
-import type { EpochMs, KeyId } from "@inkling/store/keys/key";
-import { EXCHANGE_MS, type GroupCounts, type GroupRequest } from "./group-counts.ts";
-import type { GroupAnswer } from "./group-tables.ts";
+import type { EpochMs } from "@inkling/store/keys/key";
+import type { AssignedCells } from "./assigned-cells.ts";
+import { EXCHANGE_MS, type GroupCounts } from "./group-counts.ts";
+import type { GroupAnswer, GroupTables } from "./group-tables.ts";
 import type { QuotaClock } from "./key-cells.ts";
 
 /** Milliseconds between two checks for keys in use. */
@@ -29,32 +30,25 @@ const FIRST_MS = 1_000;
 const CLOCK_SLACK_MS = 1_000;
 const NO_ANSWER = `the database has not answered for ${UNREACHABLE_MS / 1_000} s`;
 
-interface GroupExchangeOptions {
+const DEFAULTS = {
+  /** Milliseconds of a monotonic clock. */
+  elapsed: () => performance.now(),
+  now: Date.now as () => EpochMs,
+};
+
+interface GroupExchangeOptions extends Partial<typeof DEFAULTS> {
   readonly counts: GroupCounts;
-  readonly source: {
-    exchange(request: GroupRequest, report?: string): Promise<GroupAnswer>;
-    leave(request: GroupRequest): Promise<void>;
-  };
-  readonly keys: {
-    /** Returns the keys that were used since the last call. */
-    takeUsed(): Iterable<KeyId>;
-    /** Subtracts from a key's quota at least what the store has. */
-    takeStored(keyId: KeyId, stored: number, now: EpochMs): void;
-  };
+  readonly source: Pick<GroupTables, "exchange" | "leave">;
+  readonly keys: Pick<AssignedCells, "takeUsed" | "takeStored">;
   /** The clock of quotas, which follows the database's clock. */
   readonly clock?: QuotaClock;
   /** The threads that answer requests, each with its own clock. */
   readonly serving?: { publish(change: "clock"): void };
   readonly log?: EventLog;
-  /** Milliseconds of a monotonic clock. */
-  readonly elapsed?: () => number;
-  readonly now?: () => EpochMs;
 }
 
 export class GroupExchange {
-  private readonly options: GroupExchangeOptions;
-  private readonly elapsed: () => number;
-  private readonly now: () => EpochMs;
+  private readonly options: GroupExchangeOptions & typeof DEFAULTS;
   private timer: ReturnType<typeof setInterval> | undefined;
   private running: Promise<void> | undefined;
   private lookedAt: number;
@@ -73,10 +67,8 @@ export class GroupExchange {
   reportHost: (() => { readonly text: string; readonly urgent: string }) | undefined;
 
   constructor(options: GroupExchangeOptions) {
-    this.options = options;
-    this.elapsed = options.elapsed ?? (() => performance.now());
-    this.now = options.now ?? Date.now;
-    this.lookedAt = this.elapsed();
+    this.options = { ...DEFAULTS, ...options };
+    this.lookedAt = this.options.elapsed();
     this.answeredAt = this.lookedAt;
   }
 
@@ -89,7 +81,7 @@ export class GroupExchange {
   /** The state of the group, for metrics. */
   get state() {
     const { hosts, isUnreachable, failures, clockOffsetMs } = this;
-    const silentSeconds = (this.elapsed() - this.answeredAt) / 1_000;
+    const silentSeconds = (this.options.elapsed() - this.answeredAt) / 1_000;
     return { hosts, isUnreachable, failures, silentSeconds, clockOffsetMs };
   }
 
@@ -98,14 +90,14 @@ export class GroupExchange {
     clearInterval(this.timer);
     await this.running;
     const { counts, source } = this.options;
-    this.takeUsed(this.elapsed());
+    this.takeUsed(this.options.elapsed());
     // If this fails, the other hosts do not learn of the last half second, and list this host for a while.
-    await source.leave(counts.request(this.now(), this.elapsed())).catch(() => {});
+    await source.leave(counts.request(this.options.now(), this.options.elapsed())).catch(() => {});
   }
 
   /** Starts an exchange if one is due. */
   look(): Promise<void> {
-    const elapsed = this.elapsed();
+    const elapsed = this.options.elapsed();
     this.takeUsed(elapsed);
     if (this.options.counts.waitingMs(elapsed) > UNREACHABLE_MS) this.report(this.reason ?? NO_ANSWER);
     if (this.running !== undefined) return this.running;
@@ -138,10 +130,10 @@ export class GroupExchange {
   ): Promise<void> {
     const { counts, source } = this.options;
     try {
-      const startedAt = this.elapsed();
-      const answer = await source.exchange(counts.request(this.now(), startedAt), report?.text);
-      const now = this.now();
-      this.answeredAt = this.elapsed();
+      const startedAt = this.options.elapsed();
+      const answer = await source.exchange(counts.request(this.options.now(), startedAt), report?.text);
+      const now = this.options.now();
+      this.answeredAt = this.options.elapsed();
       this.tookMs = this.answeredAt - startedAt;
       this.nextAt = startedAt + Math.max(EXCHANGE_MS, BUSY_FACTOR * this.tookMs);
       counts.accept(answer, now, this.answeredAt);
@@ -155,7 +147,7 @@ export class GroupExchange {
     } catch (error) {
       this.failures++;
       this.reason = messageOf(error);
-      this.nextAt = this.elapsed() + backoffMs(EXCHANGE_MS, MAX_BACKOFF_MS, this.failures - 1);
+      this.nextAt = this.options.elapsed() + backoffMs(EXCHANGE_MS, MAX_BACKOFF_MS, this.failures - 1);
     }
   }
 
@@ -163,7 +155,7 @@ export class GroupExchange {
   private apply({ now, lowQuotas }: GroupAnswer): void {
     const { keys, clock, serving } = this.options;
     if (clock !== undefined) {
-      const offsetMs = this.now() - now;
+      const offsetMs = this.options.now() - now;
       if (Math.abs(offsetMs - clock.offsetMs) > CLOCK_SLACK_MS) {
         clock.offsetMs = offsetMs;
         serving?.publish("clock");

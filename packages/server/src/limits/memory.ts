@@ -25,7 +25,6 @@ interface Reading {
   readonly holder: string;
   /** Maximum length, decoded. */
   readonly maxBytes: number;
-  /** Decodes the body, if it is encoded. */
   readonly decode?: ((body: ByteStream) => ByteStream) | undefined;
 }
 

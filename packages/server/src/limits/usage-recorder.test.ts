@@ -1,12 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { HOUR_MS } from "@inkling/store/keys/day";
 import { SCOPES } from "@inkling/store/keys/key";
+import { Keyring } from "@inkling/store/keys/keyring";
 import { sumTraffic } from "@inkling/store/traffic-counts";
 import type { UsageBatch } from "@inkling/store/usage";
 import fc from "fast-check";
+import { updateOf } from "../../../../test/harness/key-updates.ts";
+import { AssignedCells } from "./assigned-cells.ts";
 import { LimitCells } from "./cells.ts";
 import { KeyCells } from "./key-cells.ts";
-import { UsageCollector } from "./usage-collector.ts";
 import { UsageRecorder, type UsageStore } from "./usage-recorder.ts";
 
 const MIDNIGHT = Date.UTC(2026, 5, 2);
@@ -66,21 +68,15 @@ function setUpCells(now = NOON) {
   const clock = { now };
   const memory = new LimitCells(now);
   memory.grow();
-  const byKey = new Map([
-    ["a", 0],
-    ["b", 1],
-  ]);
-  const cells = new KeyCells(memory, byKey);
-  const collector = new UsageCollector();
-  for (const [keyId, cell] of byKey) collector.add(keyId, cell);
+  const keyring = new Keyring();
+  const keys = new AssignedCells(memory, keyring);
+  keys.take(updateOf("1", ["a", "b"]));
+  const cells = new KeyCells(memory, keyring.cells);
   const recorder = new UsageRecorder({
     store,
     now: () => clock.now,
     id: "r1",
-    cells: {
-      collect: (sink, now) => collector.collect(memory, sink, now),
-      takeStored: (keyId, stored, now) => collector.takeStored(byKey.get(keyId)!, stored, memory, now),
-    },
+    cells: keys,
   });
   /** Makes one lookup, as a request does. */
   const lookUp = (keyId: string, lookup: (typeof SCOPES)[number], at = clock.now) => {
@@ -139,7 +135,6 @@ describe("usage recorder", () => {
       oldestMs: 0,
       failures: 0,
       failuresInRow: 0,
-      flushedAt: NOON,
       lastError: undefined,
       isReadOnly: false,
     });

@@ -16,7 +16,7 @@ import {
   parseEmail,
 } from "@inkling/engine";
 import type { KeyId } from "@inkling/store/keys/key";
-import type { MxFinding } from "../mx/check.ts";
+import type { MxFinding, MxLookups } from "../mx/check.ts";
 import type { MxCounts } from "../mx/counts.ts";
 
 /** The fields of an answer that the check may change. All others remain unchanged. */
@@ -26,22 +26,17 @@ interface EmailAnswer {
   readonly providers: readonly string[];
 }
 
-/** Looks up mail domains in DNS. */
-interface MxSource {
-  find(host: string, key: KeyId): MxFinding | Promise<MxFinding>;
-}
-
 const REFUTES: ReadonlySet<MxOutcome> = new Set<MxOutcome>(["null", "nxdomain"]);
 const SKIPPED: MxFinding = { outcome: "skipped", known: [] };
 
 /** Runs the checks that a caller may request, and counts them. */
 export class EmailChecks {
-  private readonly source: MxSource;
+  private readonly source: Pick<MxLookups, "find">;
   private readonly counts: MxCounts;
   private readonly excluded: ReadonlySet<string>;
 
   /** @param excluded domains, from toAsciiDomain, that are never queried; this includes all names below them */
-  constructor(source: MxSource, counts: MxCounts, excluded: readonly string[] = []) {
+  constructor(source: Pick<MxLookups, "find">, counts: MxCounts, excluded: readonly string[] = []) {
     this.source = source;
     this.counts = counts;
     this.excluded = new Set(excluded);

@@ -48,7 +48,6 @@ export interface NetworkSummary {
   readonly flags: Readonly<Record<AddressFlag, number>>;
   /** Sorted by share, largest first. */
   readonly countries: readonly { readonly iso_code: string; readonly share: number }[];
-  /** The number of prefixes that were examined. */
   readonly prefix_count: number;
   readonly prefixes: readonly SummaryPrefix[];
 }

@@ -70,7 +70,7 @@ export class AdminListener {
   }
 
   async stop(): Promise<void> {
-    await this.traffic.stop();
+    this.traffic.stop();
     await this.server.stop(true);
   }
 

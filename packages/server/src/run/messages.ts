@@ -9,13 +9,13 @@ import type { Override } from "@inkling/engine";
 import type { Precisions } from "@inkling/engine/assess";
 import type { KeyId } from "@inkling/store/keys/key";
 import type { KeyMemory } from "@inkling/store/keys/key-table";
+import type { KeyringState } from "@inkling/store/keys/keyring";
 import type { PublishedRuleset } from "@inkling/store/rulesets/record";
 import type { FromCollector, ToCollector } from "../decisions/collector.ts";
 import type { SharedCells } from "../limits/cells.ts";
 import type { Change, ServerOptions, Services } from "./options.ts";
 import { type ReleaseMessage, releaseMessage } from "./release-follower.ts";
 
-/** What a worker needs to start. */
 export interface WorkerStart extends Pick<ServerOptions, "version"> {
   readonly settings: SettingsOf<"worker">;
   /** Index of the worker, from 0. A replacement gets the index and the counts of the worker that it replaces. */
@@ -39,14 +39,8 @@ export interface KeysMessage {
   readonly blocks: SharedCells["blocks"];
   /** The keys that only this host refuses. */
   readonly refused: ReadonlySet<KeyId>;
-  /** Why the database is unreachable; undefined if it is reachable. */
-  readonly unreachable: string | undefined;
-  /** Whether every key is refused because the database has been unreachable for too long. */
-  readonly stale: boolean;
-  /** Why this server should not receive requests; undefined if it is ready. */
-  readonly unready: string | undefined;
-  /** Problems that the operator should know about. */
-  readonly warnings: readonly string[];
+  /** The state of the primary's keyring. */
+  readonly state: KeyringState;
 }
 
 export type ToWorker =
@@ -78,7 +72,6 @@ export type FromWorker =
   | { readonly type: "keys"; readonly change: number }
   | FromCollector;
 
-/** The memory that a worker has. */
 export interface KnownMemory {
   readonly table: KeyMemory | undefined;
   /** Number of blocks of cells. */
@@ -106,12 +99,11 @@ export function changeMessage(
     case "log-level":
       return { type: "log-level", level: log.level };
     case "keys": {
-      const { memory } = keyring.table;
-      const { lastError, stale = false, unready, warnings = [] } = keyring.state;
-      const state = { unreachable: lastError, stale, unready, warnings, refused: keyring.refused };
+      const { refused, state, table } = keyring;
+      const { memory } = table;
       const isKnown = memory.slots === known.table?.slots && memory.bytes === known.table.bytes;
       const missing = { table: isKnown ? undefined : memory, blocks: blocks.slice(known.blocks) };
-      return { type: "keys", change: keys.change, ...missing, ...state };
+      return { type: "keys", change: keys.change, ...missing, refused, state };
     }
   }
 }

@@ -14,6 +14,7 @@ import type { Store } from "@inkling/store/store";
 import type { DataActions } from "../admin/handler.ts";
 import type { LivePrecisions } from "../decisions/live-precisions.ts";
 import type { DecisionRecorder } from "../decisions/recorder.ts";
+import type { AssignedCells } from "../limits/assigned-cells.ts";
 import type { LimitCells } from "../limits/cells.ts";
 import type { GroupExchange } from "../limits/group-exchange.ts";
 import type { QuotaClock } from "../limits/key-cells.ts";
@@ -22,7 +23,6 @@ import type { UsageRecorder } from "../limits/usage-recorder.ts";
 import type { Releases } from "../releases/releases.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
-import type { AssignedCells } from "./assigned-cells.ts";
 import type { RevokedKeys } from "./revoked-keys.ts";
 
 /** The settings, and what the program that starts the server adds to them. */

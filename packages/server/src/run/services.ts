@@ -13,6 +13,7 @@ import { liveRulesets, type RulesetEvent } from "@inkling/store/rulesets/live-ru
 import { openStore, type Store } from "@inkling/store/store";
 import { livePrecisions } from "../decisions/live-precisions.ts";
 import { DecisionRecorder } from "../decisions/recorder.ts";
+import { AssignedCells } from "../limits/assigned-cells.ts";
 import { GroupCounts } from "../limits/group-counts.ts";
 import { GroupExchange } from "../limits/group-exchange.ts";
 import { GroupTables } from "../limits/group-tables.ts";
@@ -23,7 +24,6 @@ import { type ReleaseEvent, Releases } from "../releases/releases.ts";
 import { verifyInThread } from "../releases/verify.ts";
 import type { Log } from "../telemetry/log.ts";
 import { ActiveKeys } from "./active-keys.ts";
-import { AssignedCells } from "./assigned-cells.ts";
 import { DatabaseState, EMPTY_HINT, RULESET_HINT } from "./database-state.ts";
 import { storeEarlierEntries, takeEarlierRevocations } from "./earlier-folder.ts";
 import type { Closers, Foundation, ServerOptions, Services, Serving } from "./options.ts";

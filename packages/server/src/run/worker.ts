@@ -140,17 +140,16 @@ export class RequestWorker {
     this.log.crash("uncaught-error", error, [], { worker: this.slot });
   }
 
-  private takeKeys({ change, table, blocks, refused, ...state }: KeysMessage): void {
+  private takeKeys({ change, table, blocks, refused, state }: KeysMessage): void {
     const { keyring } = this;
     this.cells.add(blocks);
     keyring.useTable(table && KeyTable.from(table));
     keyring.refused = refused;
     this.requestServer.forgetKeys();
-    if (state.unreachable === undefined) keyring.recordCheck(Date.now());
-    else keyring.recordFailure(state.unreachable);
-    keyring.stale = state.stale;
-    keyring.unready = state.unready;
-    keyring.warnings = state.warnings;
+    const { lastError, stale = false, unready, warnings = [] } = state;
+    if (lastError === undefined) keyring.recordCheck(Date.now());
+    else keyring.recordFailure(lastError);
+    Object.assign(keyring, { stale, unready, warnings });
     this.host.send({ type: "keys", change });
   }
 

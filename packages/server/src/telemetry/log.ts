@@ -22,9 +22,7 @@ interface AccessLine {
   readonly keyId: string | undefined;
   readonly requestId: string;
   readonly traceId?: string | undefined;
-  /** The number of values in a batch. */
   readonly values?: number | undefined;
-  /** The code of the problem, if the response is a problem. */
   readonly code?: ProblemCode | undefined;
 }
 

@@ -10,50 +10,41 @@ export const MINUTE_MS = 60_000;
 const MINUTES = 24 * 60;
 
 export class Traffic {
-  private readonly read: () => Promise<Counts> | Counts;
+  private readonly read: () => Counts;
   private readonly now: () => number;
-  private readonly closed: Minute[] = [];
   private readonly onMinute: (minute: Minute) => void;
+  /** The closed minutes, oldest first. */
+  readonly minutes: Minute[] = [];
   private previous: TrafficCounts | undefined;
   private timer: ReturnType<typeof setInterval> | undefined;
 
   /** @param read returns the current counts */
-  constructor(
-    read: () => Promise<Counts> | Counts,
-    now: () => number,
-    onMinute: (minute: Minute) => void = () => {},
-  ) {
+  constructor(read: () => Counts, now: () => number, onMinute: (minute: Minute) => void = () => {}) {
     this.read = read;
     this.now = now;
     this.onMinute = onMinute;
   }
 
   start(): void {
-    void this.closeMinute();
-    this.timer = setInterval(() => void this.closeMinute(), MINUTE_MS);
+    this.closeMinute();
+    this.timer = setInterval(() => this.closeMinute(), MINUTE_MS);
     this.timer.unref();
   }
 
   /** Closes the current minute, so that a restart loses none of its counts. */
-  async stop(): Promise<void> {
+  stop(): void {
     clearInterval(this.timer);
-    this.timer = undefined;
-    await this.closeMinute();
+    this.closeMinute();
   }
 
-  /** The closed minutes, oldest first. */
-  get minutes(): readonly Minute[] {
-    return this.closed;
-  }
-
-  async closeMinute(): Promise<void> {
-    const totals = totalsOf(await this.read());
+  closeMinute(): void {
+    const totals = totalsOf(this.read());
     const { previous } = this;
     this.previous = totals;
     if (previous === undefined) return;
     const minute = {
       at: this.now(),
-      requests: increase(previous.requests, totals.requests),
+      requests: totals.requests - previous.requests,
       statuses: increases(previous.statuses, totals.statuses),
       lookups: increases(previous.lookups, totals.lookups),
       batchLookups: increases(previous.batchLookups, totals.batchLookups),
@@ -61,20 +52,17 @@ export class Traffic {
       flags: increases(previous.flags, totals.flags),
       countries: increases(previous.countries, totals.countries),
       latency: perKind(
-        (kind) => totals.latency[kind].map((n, i) => increase(previous.latency[kind][i]!, n)), // its length is fixed
+        (kind) => totals.latency[kind].map((n, i) => n - previous.latency[kind][i]!), // its length is fixed
       ),
     };
-    this.closed.push(minute);
+    this.minutes.push(minute);
     if (minute.requests > 0) this.onMinute(minute);
-    if (this.closed.length > MINUTES) this.closed.shift();
+    if (this.minutes.length > MINUTES) this.minutes.shift();
   }
 }
 
-/** Returns the increase of a count; 0 if the count fell because the counts of a replaced worker were lost. */
-const increase = (before: number, after: number) => Math.max(0, after - before);
-
 function increases(before: Tally, after: Tally): Tally {
-  const rows = Object.entries(after).map(([name, n]) => [name, increase(before[name] ?? 0, n)] as const);
+  const rows = Object.entries(after).map(([name, n]) => [name, n - (before[name] ?? 0)] as const);
   return Object.fromEntries(rows.filter(([, n]) => n > 0));
 }
 

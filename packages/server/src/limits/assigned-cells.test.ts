@@ -1,26 +1,17 @@
 import { expect, test } from "bun:test";
-import { parseNewKey } from "@inkling/store/keys/key-input";
+import { DAY_MS } from "@inkling/store/keys/day";
 import { Keyring } from "@inkling/store/keys/keyring";
-import { hashToken } from "@inkling/store/keys/token";
-import { keyUpdate } from "../../../../test/harness/key-updates.ts";
-import { LimitCells } from "../limits/cells.ts";
+import { updateOf } from "../../../../test/harness/key-updates.ts";
 import { AssignedCells } from "./assigned-cells.ts";
+import { LimitCells } from "./cells.ts";
 
+const NOON = Date.parse("2026-06-01T12:00:00Z");
 const NO_SINK = { record: () => expect.unreachable() };
 
 function setUp() {
   const cells = new LimitCells(0);
   const keyring = new Keyring();
   return { cells, keyring, keys: new AssignedCells(cells, keyring) };
-}
-
-/** @param from see {@link keyUpdate} */
-function updateOf(stamp: string, ids: readonly string[], from?: string, removed: readonly string[] = []) {
-  const tokens = ids.map((id) => {
-    const key = { ...parseNewKey({ name: id }, 0), id, hint: "", createdAt: 0, revokedAt: undefined };
-    return { hash: hashToken(id), key, validUntil: undefined };
-  });
-  return keyUpdate(stamp, tokens, from, removed);
 }
 
 test("a cell goes to another key only when no thread uses it any more", () => {
@@ -62,4 +53,46 @@ test("more keys than a block has cells get a second block, and their own cells",
   const counted: string[] = [];
   keys.collect({ record: (keyId) => void counted.push(keyId) }, 0);
   expect(counted).toEqual(["key_4999"]);
+});
+
+test("usage is collected once, on the day of the lookup, and before another key gets the cell", () => {
+  const { cells, keys } = setUp();
+  keys.take(updateOf("1", ["a"]));
+  const recorded: unknown[] = [];
+  const sink = { record: (...row: unknown[]) => recorded.push(row) };
+  const lastMinute = NOON - (NOON % DAY_MS) + DAY_MS - 1;
+  cells.count(0, "geolocate", lastMinute, 3);
+  cells.count(0, "email", lastMinute + 2, 1);
+  keys.collect(sink, lastMinute + 500);
+  keys.collect(sink, lastMinute + 600);
+  expect(recorded).toHaveLength(2);
+  expect(recorded).toContainEqual(["a", "geolocate", lastMinute + 500 - DAY_MS, 3]);
+  expect(recorded).toContainEqual(["a", "email", lastMinute + 500, 1]);
+  cells.count(0, "email", lastMinute + 700, 4);
+  keys.take(updateOf("2", [], "1", ["a"]));
+  keys.settle(2, sink, lastMinute + 800);
+  expect(recorded.at(-1)).toEqual(["a", "email", lastMinute + 800, 4]);
+});
+
+test("what other hosts used counts against the quota, once", () => {
+  const { cells, keys } = setUp();
+  keys.take(updateOf("1", ["a"]));
+  expect(cells.takeQuota(0, NOON, 100, 10)).toBe(10);
+  for (const [stored, used] of [
+    [40, 40],
+    [40, 40],
+    [45, 45],
+  ] as const) {
+    keys.takeStored("a", stored, NOON);
+    expect(cells.usedOfQuota(0, NOON)).toBe(used);
+  }
+  expect(cells.takeQuota(0, NOON, 100, 100)).toBe(55);
+  expect(cells.takeQuota(0, NOON + DAY_MS, 100, 100)).toBe(100);
+});
+
+test("a key that is given its quota in the course of the day has used what is in the store", () => {
+  const { cells, keys } = setUp();
+  keys.take(updateOf("1", ["a"]));
+  keys.takeStored("a", 70, NOON);
+  expect(cells.takeQuota(0, NOON, 100, 100)).toBe(30);
 });
