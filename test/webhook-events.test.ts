@@ -9,13 +9,14 @@ import type { FeedReport } from "@inkling/engine";
 import { Releases } from "../packages/server/src/releases/releases.ts";
 import { startServer } from "../packages/server/src/run/server.ts";
 import { domainVerdicts } from "../packages/server/src/run/webhooks.ts";
-import { decidedDomains, WebhookEvents } from "../packages/server/src/webhooks/events.ts";
+import { WebhookEvents } from "../packages/server/src/webhooks/events.ts";
 import { parseNewKey } from "../packages/store/src/keys/key-input.ts";
 import { parseNewOverride } from "../packages/store/src/overrides/override.ts";
 import { overridesOf } from "../packages/store/src/overrides/record.ts";
 import { openStore } from "../packages/store/src/store.ts";
 import { fetch } from "./harness/checked-fetch.ts";
 import { decisionRow } from "./harness/decision-rows.ts";
+import { eventLog } from "./harness/logged-events.ts";
 import { tried } from "./harness/recorded-rows.ts";
 import { SMALL_NETWORK, smallDomain, smallRelease, temporaryFolder } from "./harness/release.ts";
 import { testServerOptions } from "./harness/server-options.ts";
@@ -56,7 +57,9 @@ test("a verdict that a release or an override changes is told once for each deci
     dataDir,
     now: Date.now,
     verify: async () => {},
-    onEvent: () => {},
+    allowMissing: true,
+    log: eventLog([]),
+    onChange: () => {},
   });
   cleanUps.push(() => releases.stop());
   await releases.start();
@@ -76,7 +79,7 @@ test("a verdict that a release or an override changes is told once for each deci
       usage: store.usage,
       releases,
       overrides,
-      decisions: decidedDomains(store.decisions),
+      decisions: store.decisions,
       lookUp: (domains) => {
         looks++;
         return lookUp(domains);
@@ -145,7 +148,7 @@ test("a change is told although newer decisions used it, and an override for one
     usage: store.usage,
     releases,
     overrides: { current: overridesOf([]) },
-    decisions: decidedDomains(store.decisions),
+    decisions: store.decisions,
     lookUp: async (domains) =>
       domains.map((domain) => ({ valid: true, disposable: listed.has(domain), providers: [] })),
     log: { error: () => {} },
@@ -192,10 +195,10 @@ test("without data on disposable domains nothing is told: its verdicts mean noth
     },
     overrides: { current: overridesOf([]) },
     decisions: {
-      async *decidedDomains() {
-        yield { domain: "example.com", disposable: true };
+      async *domainsSince() {
+        yield [{ domain: "example.com", newest: decisionRow(1, 0) as never }];
       },
-      decisionsOn: () => Promise.reject(new Error("nothing is to be read")),
+      list: () => Promise.reject(new Error("nothing is to be read")),
     },
     lookUp: () => Promise.reject(new Error("nothing is to be looked up")),
     log: { error: () => {} },
@@ -297,7 +300,7 @@ test("a condition that a full webhook missed is told once there is room, and rep
       feeds: [{ id: "f1", held: { why: "too much", sha256: "b".repeat(64) } }] as never,
     },
     overrides: { current: overridesOf([]) },
-    decisions: decidedDomains(store.decisions),
+    decisions: store.decisions,
     lookUp: async () => [],
     log: { error: (_, { dropped } = {}) => void reported.push(Number(dropped)) },
     now: Date.now,

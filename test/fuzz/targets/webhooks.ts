@@ -10,7 +10,7 @@ import { type EmailVerdict, type EvidenceEntry, WEBHOOK_WAITS_SECONDS } from "@i
 import { Overrides, parseEmail } from "@inkling/engine";
 import { DEFAULT_RULESET, readDecisionInput } from "@inkling/engine/assess";
 import { hostOf } from "../../../packages/operations/src/webhook-destination.ts";
-import { decidedDomains, WebhookEvents } from "../../../packages/server/src/webhooks/events.ts";
+import { WebhookEvents } from "../../../packages/server/src/webhooks/events.ts";
 import { send } from "../../../packages/server/src/webhooks/send.ts";
 import { WebhookSender } from "../../../packages/server/src/webhooks/sender.ts";
 import { adminServer, closeAdminServers } from "../../harness/admin-server.ts";
@@ -207,7 +207,7 @@ export default async function webhooks(): Promise<Target> {
       usage: store.usage,
       releases: { current, feeds: [] },
       overrides: { current: Overrides.NONE },
-      decisions: decidedDomains(store.decisions),
+      decisions: store.decisions,
       lookUp: async () => verdicts,
       log: { error: () => {} },
       now,

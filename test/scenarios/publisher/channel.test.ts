@@ -50,7 +50,8 @@ import { seal } from "../../../packages/data/src/channel/envelope.ts";
 import { FolderObjects } from "../../../packages/data/src/channel/folder-objects.ts";
 import { HttpObjects, STALL_MS } from "../../../packages/data/src/channel/http-objects.ts";
 import { readText } from "../../../packages/data/src/channel/object-store.ts";
-import { type ReleaseEvent, Releases } from "../../../packages/server/src/releases/releases.ts";
+import { Releases } from "../../../packages/server/src/releases/releases.ts";
+import { eventLog, type LoggedEvent } from "../../harness/logged-events.ts";
 import { HOW_TO_INSTALL, hasPeer, PEERS, peerPath } from "../../harness/peers.ts";
 import { freePort } from "../../harness/ports.ts";
 import { tried } from "../../harness/recorded-rows.ts";
@@ -821,7 +822,9 @@ describe("a server refuses, and goes on with what it has", () => {
         dataDir: server.dataDir,
         now: () => group.now,
         verify: async () => {},
-        onEvent: () => {},
+        allowMissing: true,
+        log: eventLog([]),
+        onChange: () => {},
       });
       await serving.start();
       expect(serving.current?.name).toBe(first);
@@ -837,18 +840,20 @@ describe("a server refuses, and goes on with what it has", () => {
       const unsound = withId({ ...sound, segments: swapped(sound.segments) });
       publish(server.dataDir, unsound);
       expect(server.release).toBe(releaseName(unsound));
-      const events: ReleaseEvent[] = [];
+      const events: LoggedEvent[] = [];
       const serving = new Releases({
         dataDir: server.dataDir,
         now: () => 0,
         verify: async () => {},
-        onEvent: (event) => events.push(event),
+        allowMissing: true,
+        log: eventLog(events),
+        onChange: () => {},
       });
       await serving.start();
       expect(serving.current?.name).toBe(first);
       expect(events).toMatchObject([
-        { type: "refused", reason: expect.stringContaining("kind: got 2, want 1 (geo)") },
-        { type: "serving", name: first },
+        { type: "release-refused", reason: expect.stringContaining("kind: got 2, want 1 (geo)") },
+        { type: "release-serving", name: first },
       ]);
       expect(() => verifyRelease(server.dataDir, releaseName(unsound))).toThrow("do not match its manifest");
     });

@@ -184,6 +184,7 @@ describe.each(CLOCKS)("a clock that was %s", (name, offMs, atStart) => {
     const counts = { keys: 0, overrides: 0 };
     const loader = liveKeys({
       store: {
+        label: "a database",
         readKeyStamp: async () => "same",
         loadKeys: async () => {
           counts.keys++;
@@ -197,6 +198,7 @@ describe.each(CLOCKS)("a clock that was %s", (name, offMs, atStart) => {
     const inForce = () => (override.expiresAt! > clock.now ? [override] : []);
     const cache = liveOverrides({
       store: {
+        label: "a database",
         readStamp: async () => "same",
         load: async () => {
           counts.overrides++;

@@ -3,6 +3,10 @@
 import type { LiveSource } from "./live.ts";
 import { isEmptyStamp, type Loaded } from "./snapshot-file.ts";
 
+/** What an operator can do about an {@link EmptyDatabaseError}. */
+export const EMPTY_HINT =
+  "check INKLING_DATABASE_URL, or restore a backup; to start with an empty database, delete keys.json and overrides.json, and restart";
+
 /** The database is empty, but an earlier database was not. The known values remain active. */
 export class EmptyDatabaseError extends Error {
   /** Number of known values that are missing from the database. */

@@ -6,8 +6,9 @@ import { mkdirSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openRelease, ReleaseError, releaseId, releaseNames } from "@inkling/data";
 import { ANSWERS, type Release, releaseName } from "@inkling/engine";
+import { eventLog, type LoggedEvent } from "../../../../test/harness/logged-events.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
-import { type ReleaseEvent, Releases } from "./releases.ts";
+import { Releases } from "./releases.ts";
 
 let dataDir: string;
 let running: Releases[];
@@ -55,7 +56,7 @@ function publish(n: number, text = manifest(n)): string {
 
 /** @param unsound the releases that a full verification refuses */
 function setUp(unsound: readonly number[] = []) {
-  const events: ReleaseEvent[] = [];
+  const events: LoggedEvent[] = [];
   const verified: string[] = [];
   const clock = { now: 1_000_000 };
   const releases = new Releases({
@@ -65,7 +66,9 @@ function setUp(unsound: readonly number[] = []) {
       verified.push(name);
       if (unsound.some((n) => nameOf(n) === name)) throw new ReleaseError(`release ${name} is corrupt`);
     },
-    onEvent: (event) => events.push(event),
+    allowMissing: true,
+    log: eventLog(events),
+    onChange: () => {},
     pollMs: 3_600_000,
   });
   running.push(releases);
@@ -123,7 +126,7 @@ describe("at start", () => {
     expect(releases.refused!.reason).not.toContain(dataDir);
     await releases.check();
     expect(serving(releases)).toBe(idOf(1));
-    expect(events.map(({ type }) => type)).toEqual(["refused", "serving"]); // each reason is reported once
+    expect(events.map(({ type }) => type)).toEqual(["release-refused", "release-serving"]); // each reason is reported once
   });
 
   test("none opens: nothing serves", async () => {
@@ -171,7 +174,7 @@ describe("the fourth start within a minute with one release", () => {
     expect((await startTimes(3)).verified).toEqual([]);
     const { releases, verified, events } = await startTimes(1);
     expect([verified, serving(releases)]).toEqual([[nameOf(2)], idOf(2)]);
-    expect(events[0]).toEqual({ type: "verified", name: nameOf(2) });
+    expect(events[0]).toEqual({ type: "release-verified", name: nameOf(2) });
   });
 
   test("uses the release before it if it is unsound, and it again when another one is published", async () => {
@@ -214,7 +217,12 @@ describe("while serving", () => {
     publish(2);
     await releases.check();
     expect([serving(releases), releases.refused]).toEqual([idOf(2), undefined]);
-    expect(events.map(({ type }) => type)).toEqual(["serving", "refused", "refusal-over", "serving"]);
+    expect(events.map(({ type }) => type)).toEqual([
+      "release-serving",
+      "release-refused",
+      "release-refusal-over",
+      "release-serving",
+    ]);
   });
 
   test("a release whose files no longer open is left when a thread fails to open it", async () => {
@@ -227,7 +235,7 @@ describe("while serving", () => {
     unlinkSync(join(dataDir, "releases", `${nameOf(1)}.json`));
     await releases.check();
     expect(releases.current).toBeUndefined();
-    expect(events.at(-1)).toEqual({ type: "none", before: nameOf(1), wanted: nameOf(2) });
+    expect(events.at(-1)).toEqual({ type: "release-none", before: nameOf(1), wanted: nameOf(2) });
   });
 
   test("a pointer that disappears changes nothing", async () => {
@@ -246,7 +254,7 @@ describe("while serving", () => {
     publish(1);
     await releases.check();
     expect(serving(releases)).toBe(idOf(1));
-    expect(events.map(({ type }) => type)).toEqual(["serving", "serving"]);
+    expect(events.map(({ type }) => type)).toEqual(["release-serving", "release-serving"]);
   });
 });
 

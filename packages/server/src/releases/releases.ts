@@ -8,6 +8,7 @@
 
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import type { EventLog } from "@inkling/contract";
 import {
   checkFiles,
   currentName,
@@ -45,29 +46,17 @@ export interface Refusal {
   readonly at: number;
 }
 
-export type ReleaseEvent =
-  /** `wanted` is the release that should be in use, if it is a different one. */
-  | {
-      readonly type: "serving";
-      readonly name: string;
-      readonly before: string | undefined;
-      readonly wanted: string | undefined;
-    }
-  /** No release opens, so the server refuses all lookups. */
-  | { readonly type: "none"; readonly before: string | undefined; readonly wanted: string | undefined }
-  /** After several starts within a minute, the release was read in full, and is sound. */
-  | { readonly type: "verified"; readonly name: string }
-  | { readonly type: "refused"; readonly name: string; readonly reason: string }
-  /** The wanted release is in use, so the refusal of `refused` is over. */
-  | { readonly type: "refusal-over"; readonly name: string; readonly refused: string };
-
 interface ReleasesOptions {
   readonly dataDir: string;
   /** Epoch ms. */
   readonly now: () => number;
   /** Reads a whole release. @throws ReleaseError if the release is unsound */
   readonly verify: (dataDir: string, name: string, signal: AbortSignal) => Promise<void>;
-  readonly onEvent: (event: ReleaseEvent) => void;
+  /** Whether lookups without data are answered. Otherwise, the log lists the data that a release lacks. */
+  readonly allowMissing: boolean;
+  readonly log: EventLog;
+  /** Called when another release is in use, or another one is refused. */
+  readonly onChange: () => void;
   /** Milliseconds between two checks of `current`. */
   readonly pollMs?: number;
 }
@@ -150,10 +139,10 @@ export class Releases extends Reports {
 
   /** Reads a whole release. If it is unsound, it is not used until its files change. */
   private async verify(name: string): Promise<void> {
-    const { dataDir, verify, onEvent } = this.options;
+    const { dataDir, verify, log } = this.options;
     try {
       await verify(dataDir, name, this.stopped.signal);
-      onEvent({ type: "verified", name });
+      log.info("release-verified", { name });
     } catch (error) {
       if (!(error instanceof ReleaseError) || this.stopped.signal.aborted) return; // the release is opened as usual
       // A server with a channel fetches missing files again, and a build writes them again.
@@ -171,9 +160,11 @@ export class Releases extends Reports {
     if (wanted !== undefined) {
       const found = this.tryOpen(wanted, true);
       if (found !== undefined) {
-        if (this.refused !== undefined)
-          this.options.onEvent({ type: "refusal-over", name: wanted, refused: this.refused.name });
-        this.refused = undefined;
+        if (this.refused !== undefined) {
+          this.options.log.info("release-refusal-over", { name: wanted, refused: this.refused.name });
+          this.refused = undefined;
+          this.options.onChange();
+        }
         return { version: wanted, value: before?.name === wanted ? before : found };
       }
     }
@@ -208,16 +199,23 @@ export class Releases extends Reports {
     const name = text.slice(0, SHOWN_LENGTH);
     if (this.refused?.name === name && this.refused.reason === reason) return;
     this.refused = { name, reason, at: this.options.now() };
-    this.options.onEvent({ type: "refused", name, reason });
+    this.options.log.error("release-refused", { name, reason });
+    this.options.onChange();
   }
 
   private applied(now: InUse | undefined, last: InUse | undefined): void {
     if (now?.name === last?.name) return;
     this.opened = undefined;
+    const { log, allowMissing, onChange } = this.options;
     const others = { before: last?.name, wanted: this.wanted === now?.name ? undefined : this.wanted };
-    this.options.onEvent(
-      now === undefined ? { type: "none", ...others } : { type: "serving", name: now.name, ...others },
-    );
+    if (now === undefined) log.error("release-none", others);
+    else {
+      log.info("release-serving", { name: now.name, ...others });
+      const { missing } = now.manifest;
+      const effect = "lookups that need them return 503 DATA_NOT_LOADED";
+      if (!allowMissing && missing.length > 0) log.info("answers-missing", { missing, effect });
+    }
+    onChange();
   }
 
   /** Releases published before the wanted one, newest first; none while the folder cannot be listed. */

@@ -1,33 +1,29 @@
-// active-keys.ts: takes care of a server's keys: creates the key in INKLING_API_KEY, refuses revoked keys, gives each
-// key a cell, and logs when the server loses the database.
+// active-keys.ts: takes care of a server's keys: creates the key in INKLING_API_KEY, refuses revoked keys, and gives
+// each key a cell.
 
-import { EmptyDatabaseError } from "@inkling/data";
 import { adoptKey } from "@inkling/store/adopt-key";
-import { StoreError } from "@inkling/store/error";
 import { KeyInputError } from "@inkling/store/keys/key";
 import { type KeyUpdate, recordsOf } from "@inkling/store/keys/key-table";
-import type { KeyEvent, KeyHost } from "@inkling/store/keys/live-keys";
+import type { KeyHost } from "@inkling/store/keys/live-keys";
 import { StartError } from "../http/start-error.ts";
-import { EMPTY_HINT } from "./database-state.ts";
-import type { ServerOptions, Services } from "./options.ts";
+import type { Services } from "./options.ts";
 
-type KeyServices = Pick<Services, "log" | "serving" | "store" | "keyring" | "keys" | "usage" | "revoked">;
+type KeyServices = Pick<Services, "serving" | "store" | "keyring" | "keys" | "usage" | "revoked">;
 
 export class ActiveKeys implements KeyHost {
-  private readonly settings: Pick<ServerOptions, "apiKey" | "maxStaleSeconds">;
+  private readonly apiKey: string | undefined;
   private readonly services: KeyServices;
   private refused: KeyInputError | undefined;
 
-  constructor(settings: Pick<ServerOptions, "apiKey" | "maxStaleSeconds">, services: KeyServices) {
-    this.settings = settings;
+  constructor(apiKey: string | undefined, services: KeyServices) {
+    this.apiKey = apiKey;
     this.services = services;
   }
 
   async prepare(): Promise<void> {
-    const { apiKey } = this.settings;
-    if (apiKey === undefined) return;
+    if (this.apiKey === undefined) return;
     try {
-      await adoptKey(this.services.store, apiKey);
+      await adoptKey(this.services.store, this.apiKey);
     } catch (error) {
       if (error instanceof KeyInputError) this.refused = error;
       throw error;
@@ -56,43 +52,7 @@ export class ActiveKeys implements KeyHost {
     serving.publish("keys");
   }
 
-  report(event: KeyEvent): void {
-    const { log, serving } = this.services;
-    const { maxStaleSeconds: seconds } = this.settings;
-    switch (event.type) {
-      case "copy-failed":
-        log.error("keys-copy-failed", { reason: event.reason });
-        return; // the same keys are active
-      case "from-copy":
-        log.error("keys-from-copy", { keys: event.keys, age_seconds: event.age_seconds });
-        return; // published when they became active
-      case "lost":
-        this.reportLoss(event.error);
-        break;
-      case "back":
-        log.info("database-back");
-        break;
-      case "stale":
-        log.error("keys-stale", { seconds, effect: "every key is refused" });
-        break;
-      case "fresh":
-        log.info("keys-fresh");
-        break;
-    }
-    serving.publish("keys");
-  }
-
-  private reportLoss(error: Error): void {
-    const { store, log } = this.services;
-    if (!(error instanceof EmptyDatabaseError)) {
-      const hint = error instanceof StoreError ? error.hint : undefined;
-      log.error("database-unreachable", { reason: error.message, hint });
-      return;
-    }
-    const fields = { database: store.label, keys_in_copy: error.known, hint: EMPTY_HINT };
-    log.error("database-empty", fields);
-    if (this.settings.apiKey === undefined) return;
-    const effect = "INKLING_API_KEY is accepted only if the copy has it";
-    log.error("chosen-key-not-created", { effect, hint: EMPTY_HINT });
+  publish(): void {
+    this.services.serving.publish("keys");
   }
 }

@@ -1,18 +1,12 @@
 // database-state.ts: derives what /readyz and the host's report state about the database while lookups are still
 // answered.
 
-import { EmptyDatabaseError, type Live, Poller } from "@inkling/data";
+import { EMPTY_HINT, EmptyDatabaseError, type Live, Poller } from "@inkling/data";
 import { StoreError } from "@inkling/store/error";
-import { RulesetRefused } from "@inkling/store/rulesets/live-rulesets";
+import { RULESET_HINT, RulesetRefused } from "@inkling/store/rulesets/live-rulesets";
 import type { UsageState } from "../limits/usage-recorder.ts";
-import type { ServerOptions, Services } from "./options.ts";
+import type { Closers, ServerOptions, Services } from "./options.ts";
 import { REVOKED_HINT } from "./revoked-keys.ts";
-
-export const EMPTY_HINT =
-  "check INKLING_DATABASE_URL, or restore a backup; to start with an empty database, delete keys.json and overrides.json, and restart";
-
-export const RULESET_HINT =
-  "upgrade this server, or publish a ruleset that it can read: `inkling rules rollback`";
 
 const CHECK_MS = 1_000;
 /** Maximum number of keys that a warning lists. */
@@ -27,45 +21,26 @@ type Watched = Pick<
  * Once a second, derives warnings and readiness from the state of the services, and hands them to the threads that
  * answer.
  */
-export class DatabaseState {
-  private readonly services: Watched;
-  private readonly maxUnstoredSeconds: number;
-  private readonly checks: Poller;
-
-  constructor(
-    { maxUnstoredSeconds, checkMs = CHECK_MS }: Pick<ServerOptions, "maxUnstoredSeconds" | "checkMs">,
-    services: Watched,
-  ) {
-    this.services = services;
-    this.maxUnstoredSeconds = maxUnstoredSeconds;
-    this.checks = new Poller({ check: async () => this.update(), waitMs: () => checkMs });
-  }
-
-  start(): void {
-    this.update();
-    this.checks.schedule();
-  }
-
-  stop(): Promise<void> {
-    return this.checks.stop();
-  }
-
-  private update(): void {
-    const { keyring, serving, usage } = this.services;
+export function watchDatabase(
+  { maxUnstoredSeconds, checkMs = CHECK_MS }: Pick<ServerOptions, "maxUnstoredSeconds" | "checkMs">,
+  services: Watched,
+  closers: Closers,
+): void {
+  const { keyring, serving, usage } = services;
+  const update = () => {
     const usageState = usage.state;
-    const warnings = databaseWarnings(this.services, usageState);
-    const unready = this.whyUnready(usageState);
+    const warnings = databaseWarnings(services, usageState);
+    const isLate = maxUnstoredSeconds > 0 && usageState.oldestMs > maxUnstoredSeconds * 1_000;
+    const unready = isLate ? `usage could not be stored for more than ${maxUnstoredSeconds} s` : undefined;
     if (unready === keyring.unready && Bun.deepEquals(keyring.warnings, warnings)) return;
     keyring.unready = unready;
     keyring.warnings = warnings;
     serving.publish("keys");
-  }
-
-  private whyUnready({ oldestMs }: UsageState): string | undefined {
-    const { maxUnstoredSeconds } = this;
-    const isLate = maxUnstoredSeconds > 0 && oldestMs > maxUnstoredSeconds * 1_000;
-    return isLate ? `usage could not be stored for more than ${maxUnstoredSeconds} s` : undefined;
-  }
+  };
+  update();
+  const checks = new Poller({ check: async () => update(), waitMs: () => checkMs });
+  checks.schedule();
+  closers.push(() => checks.stop());
 }
 
 function databaseWarnings(

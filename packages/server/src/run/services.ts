@@ -4,12 +4,12 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { ServerSettings } from "@inkling/contract";
-import { DATA_FOLDER, type NamedRelease, serverId } from "@inkling/data";
+import { DATA_FOLDER, serverId } from "@inkling/data";
 import { Keyring } from "@inkling/store/keys/keyring";
 import { liveKeys } from "@inkling/store/keys/live-keys";
 import { RevokedFile } from "@inkling/store/keys/revoked-file";
-import { liveOverrides, type OverrideEvent } from "@inkling/store/overrides/live-overrides";
-import { liveRulesets, type RulesetEvent } from "@inkling/store/rulesets/live-rulesets";
+import { liveOverrides } from "@inkling/store/overrides/live-overrides";
+import { liveRulesets } from "@inkling/store/rulesets/live-rulesets";
 import { openStore, type Store } from "@inkling/store/store";
 import { livePrecisions } from "../decisions/live-precisions.ts";
 import { DecisionRecorder } from "../decisions/recorder.ts";
@@ -20,11 +20,10 @@ import { GroupTables } from "../limits/group-tables.ts";
 import { QuotaClock } from "../limits/key-cells.ts";
 import { eachOf, limitsOf } from "../limits/token-bucket.ts";
 import { UsageRecorder } from "../limits/usage-recorder.ts";
-import { type ReleaseEvent, Releases } from "../releases/releases.ts";
+import { Releases } from "../releases/releases.ts";
 import { verifyInThread } from "../releases/verify.ts";
-import type { Log } from "../telemetry/log.ts";
 import { ActiveKeys } from "./active-keys.ts";
-import { DatabaseState, EMPTY_HINT, RULESET_HINT } from "./database-state.ts";
+import { watchDatabase } from "./database-state.ts";
 import { storeEarlierEntries, takeEarlierRevocations } from "./earlier-folder.ts";
 import type { Closers, Foundation, ServerOptions, Services, Serving } from "./options.ts";
 import { openRevoked, RevokedKeys } from "./revoked-keys.ts";
@@ -42,15 +41,13 @@ export async function openServices(
   const host = hostId(settings);
   const checks = checkMs === undefined ? {} : { refreshMs: checkMs };
 
-  const releases: Releases = new Releases({
+  const releases = new Releases({
     dataDir,
     now: Date.now,
     verify: verifyInThread,
-    onEvent: (event) => {
-      logRelease(log, event);
-      if (event.type === "serving") logMissing(log, settings, releases.current);
-      serving.publish("release");
-    },
+    allowMissing: settings.allowMissing,
+    log,
+    onChange: () => serving.publish("release"),
   });
   closers.push(() => releases.stop());
   await releases.start();
@@ -69,12 +66,14 @@ export async function openServices(
   const clock = new QuotaClock();
   const now = () => clock.at(Date.now());
   const usage = new UsageRecorder({ store: store.usage, host, now, cells: keys, log });
-  const activeKeys = new ActiveKeys(settings, { log, serving, store, keyring, keys, usage, revoked });
+  const activeKeys = new ActiveKeys(settings.apiKey, { serving, store, keyring, keys, usage, revoked });
   const keyLoader = liveKeys({
     store,
     keyring,
     dataDir,
+    isKeyChosen: settings.apiKey !== undefined,
     host: activeKeys,
+    log,
     ...checks,
     ...(maxStaleSeconds > 0 && { maxStaleMs: maxStaleSeconds * 1_000 }),
   });
@@ -113,23 +112,16 @@ export async function openServices(
     store: store.overrides,
     dataDir,
     ...checks,
-    onEvent: (event) => {
-      logOverrides(log, event, store.label);
-      if (event.type === "loaded") serving.publish("overrides");
-    },
+    log,
+    onChange: () => serving.publish("overrides"),
   });
   closers.push(() => overrides.stop());
   const rulesets = liveRulesets({
     store: store.rulesets,
     dataDir,
     ...checks,
-    onEvent: (event) => {
-      logRulesets(log, event);
-      const { unreadable } = store.tables;
-      if (event.type === "refused") unreadable.note("rulesets", String(event.ruleset), event.reason);
-      if (event.type === "accepted") unreadable.forget("rulesets");
-      if (event.type === "loaded") serving.publish("rulesets");
-    },
+    log,
+    onChange: () => serving.publish("rulesets"),
   });
   closers.push(() => rulesets.stop());
   const precisions = livePrecisions(store.decisions, checkMs, () => serving.publish("precisions"));
@@ -163,9 +155,7 @@ export async function openServices(
     notices,
     group,
   };
-  const database = new DatabaseState(settings, services);
-  database.start();
-  closers.push(() => database.stop());
+  watchDatabase(settings, services, closers);
   return services;
 }
 
@@ -201,36 +191,4 @@ function groupCounts(
     const each = eachOf(rate);
     return each === 0 ? undefined : { cell, each, whole: burst * each };
   });
-}
-
-function logRelease(log: Log, event: ReleaseEvent): void {
-  const { type, ...fields } = event;
-  if (type === "refused" || type === "none") log.error(`release-${type}`, fields);
-  else log.info(`release-${type}`, fields);
-}
-
-/** Logs what data a release lacks when it comes into use, because production servers refuse lookups without data. */
-function logMissing(
-  log: Log,
-  { allowMissing }: Pick<ServerSettings, "allowMissing">,
-  release: NamedRelease | undefined,
-): void {
-  const missing = release?.manifest.missing ?? [];
-  if (!allowMissing && missing.length > 0) {
-    log.info("answers-missing", { missing, effect: "lookups that need them return 503 DATA_NOT_LOADED" });
-  }
-}
-
-function logRulesets(log: Log, event: RulesetEvent): void {
-  const { type, ...fields } = event;
-  if (type === "loaded") log.info("ruleset-loaded", fields);
-  else if (type === "refused") log.error("ruleset-refused", { ...fields, hint: RULESET_HINT });
-  else if (type === "copy-failed") log.error("ruleset-copy-failed", fields);
-}
-
-function logOverrides(log: Log, event: OverrideEvent, database: string): void {
-  const { type, ...fields } = event;
-  if (type === "copy-failed") log.error("overrides-copy-failed", fields);
-  else if (type === "database-empty") log.error(type, { database, ...fields, hint: EMPTY_HINT });
-  else log.info("overrides-loaded", fields);
 }

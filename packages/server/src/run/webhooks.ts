@@ -2,7 +2,7 @@
 
 import type { EmailVerdict } from "@inkling/contract";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
-import { decidedDomains, WebhookEvents } from "../webhooks/events.ts";
+import { WebhookEvents } from "../webhooks/events.ts";
 import { WebhookSender } from "../webhooks/sender.ts";
 import type { Closers, ServerOptions, Services } from "./options.ts";
 
@@ -21,7 +21,7 @@ export function startWebhooks(
     usage: store.usage,
     releases,
     overrides,
-    decisions: decidedDomains(store.decisions),
+    decisions: store.decisions,
     lookUp: domainVerdicts(services),
     log,
     now: Date.now,

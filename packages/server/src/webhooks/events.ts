@@ -16,7 +16,7 @@ import {
 } from "@inkling/contract";
 import type { NamedRelease } from "@inkling/data";
 import { type FeedReport, feedAgeSeconds, isInForce, type Overrides } from "@inkling/engine";
-import type { DecisionStore } from "@inkling/store/decisions";
+import type { DecidedDomain, DecisionStore } from "@inkling/store/decisions";
 import type { StoredRow } from "@inkling/store/decisions/record";
 import type { DeliveryStore, Dropped, QueuedEvent } from "@inkling/store/deliveries";
 import { DAY_MS, dayOf } from "@inkling/store/keys/day";
@@ -27,8 +27,6 @@ const CHECK_MS = 5_000;
 /** Milliseconds after which a host that is gone loses the watch. */
 const WATCH_MS = 60_000;
 const DECISIONS_MS = 30 * DAY_MS;
-/** Maximum number of domains in one lookup. */
-const DOMAINS_AT_ONCE = 2_000;
 /** Maximum number of decisions on a domain for which a change is reported, newest first. */
 const MAX_DECISIONS = 1_000;
 /** Usage arrives up to a second late, so yesterday's usage is still checked for this many milliseconds. */
@@ -40,31 +38,6 @@ const LATE_USAGE_MS = 60_000;
  */
 const OTHER_HOSTS_MS = 60_000;
 
-/** An email domain and the verdict that a decision before the change used; undefined if that decision had no data. */
-interface DecidedDomain {
-  readonly domain: string;
-  readonly disposable: boolean | undefined;
-}
-
-/** A decision on an email domain, with the verdict that it used. */
-interface DomainDecision {
-  readonly id: string;
-  readonly ref: string | null;
-  readonly at: EpochMs;
-  readonly disposable: boolean | undefined;
-}
-
-/** The parts of stored decisions that alerts need. */
-interface DecidedDomains {
-  /**
-   * Yields each email domain that occurs in the decisions since a time, with the verdict of its newest decision before
-   * another time, or, without one, of its newest decision.
-   */
-  decidedDomains(since: EpochMs, before: EpochMs): AsyncIterable<DecidedDomain>;
-  /** Finds the newest decisions on a domain since a time. */
-  decisionsOn(domain: string, since: EpochMs, limit: number): Promise<readonly DomainDecision[]>;
-}
-
 interface WebhookEventsOptions {
   readonly deliveries: Pick<DeliveryStore, "queue" | "toldVerdicts" | "takeWatch" | "leaveWatch">;
   readonly usage: Pick<UsageTables, "readExhausted">;
@@ -73,7 +46,7 @@ interface WebhookEventsOptions {
     readonly feeds: readonly FeedReport[];
   };
   readonly overrides: { readonly current: Overrides };
-  readonly decisions: DecidedDomains;
+  readonly decisions: Pick<DecisionStore, "domainsSince" | "list">;
   /**
    * Looks up verdicts on domains in the current release and overrides. A verdict is undefined for text that is not a
    * domain.
@@ -221,32 +194,25 @@ export class WebhookEvents {
       return;
     }
     const changing = this.unchangedAt === undefined ? at : this.unchangedAt - OTHER_HOSTS_MS;
-    let held = new Map<string, boolean>();
-    for await (const { domain, disposable } of decisions.decidedDomains(at - DECISIONS_MS, changing)) {
+    for await (const page of decisions.domainsSince(at - DECISIONS_MS, changing)) {
       if (this.isStopped) return;
-      if (disposable === undefined) continue;
-      held.set(domain, disposable);
-      if (held.size < DOMAINS_AT_ONCE) continue;
-      await this.tellChanged(held, changing, current);
-      held = new Map();
+      await this.tellChanged(page, changing, current);
     }
-    await this.tellChanged(held, changing, current);
     this.checked = checking;
     this.unchangedAt = at;
   }
 
-  /**
-   * @param held for each domain, the verdict that its newest decision before the change used
-   * @param changing decisions before this time used the verdicts before the change
-   */
+  /** @param changing decisions before this time used the verdicts before the change */
   private async tellChanged(
-    held: ReadonlyMap<string, boolean>,
+    decided: readonly DecidedDomain[],
     changing: EpochMs,
     { manifest }: NamedRelease,
   ): Promise<void> {
     const { decisions, deliveries, lookUp, now } = this.options;
-    if (held.size === 0 || this.isStopped) return;
-    const domains = [...held.keys()];
+    // The verdict that the newest decision before the change used, unless it had no data.
+    const held = new Map(decided.map(({ domain, newest }) => [domain, verdictOf(newest)]));
+    const domains = [...held.keys()].filter((domain) => held.get(domain) !== undefined);
+    if (domains.length === 0) return;
     const verdicts = await lookUp(domains);
     const told = await deliveries.toldVerdicts(domains);
     const at = now();
@@ -256,11 +222,18 @@ export class WebhookEvents {
       const after = verdict.disposable;
       const before = told.get(domain) ?? held.get(domain)!;
       if (before === after) continue;
-      const all = await decisions.decisionsOn(domain, at - DECISIONS_MS, MAX_DECISIONS);
+      const { items: all } = await decisions.list(
+        { limit: MAX_DECISIONS },
+        { domain, since: at - DECISIONS_MS },
+      );
       // The domain's verdict did not change. That decision used an override for its email address only.
-      if (!told.has(domain) && all.some((one) => one.at < changing && one.disposable === after)) continue;
+      if (
+        !told.has(domain) &&
+        all.some((one) => Number(one.created_at) < changing && verdictOf(one) === after)
+      )
+        continue;
       // If the domain was reported before, that report covered all of these decisions.
-      const found = told.has(domain) ? all : all.filter(({ disposable }) => disposable === before);
+      const found = told.has(domain) ? all : all.filter((one) => verdictOf(one) === before);
       const events = found.map(
         ({ id, ref }): QueuedEvent => ({
           key: `decision.changed/${id}/${manifest.id}/${at}`,
@@ -310,20 +283,3 @@ function verdictOf({ facts }: StoredRow): boolean | undefined {
   const value: unknown = JSON.parse(facts)[VERDICT];
   return typeof value === "boolean" ? value : undefined;
 }
-
-export const decidedDomains = (decisions: Pick<DecisionStore, "domainsSince" | "list">): DecidedDomains => ({
-  async *decidedDomains(since, before) {
-    for await (const page of decisions.domainsSince(since, before)) {
-      for (const { domain, newest } of page) yield { domain, disposable: verdictOf(newest) };
-    }
-  },
-  decisionsOn: async (domain, since, limit) => {
-    const { items } = await decisions.list({ limit }, { domain, since });
-    return items.map((row) => ({
-      id: row.id,
-      ref: row.ref,
-      at: Number(row.created_at),
-      disposable: verdictOf(row),
-    }));
-  },
-});

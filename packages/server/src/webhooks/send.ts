@@ -32,7 +32,6 @@ export interface SendOptions {
   readonly now: () => number;
   readonly resolve?: Resolve;
   readonly timeoutMs?: number;
-  /** Aborts the attempt. */
   readonly signal?: AbortSignal;
   /** PEM certificates to trust instead of the system's. */
   readonly ca?: string;

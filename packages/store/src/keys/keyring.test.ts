@@ -3,6 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { ReaderOrder, ReaderReport } from "../../../../test/harness/key-reader.ts";
 import { keyUpdate, tokensOf } from "../../../../test/harness/key-updates.ts";
+import { eventLog, type LoggedEvent } from "../../../../test/harness/logged-events.ts";
 import { randomBelow } from "../../../../test/harness/random.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { freshToken } from "../../../../test/harness/tokens.ts";
@@ -11,7 +12,7 @@ import { keyCopy, keyCopyText, readKeyCopy } from "./key-copy.ts";
 import { parseNewKey } from "./key-input.ts";
 import { KeyTable, type KeyUpdate, type TokenRecord } from "./key-table.ts";
 import { Keyring } from "./keyring.ts";
-import { type KeyEvent, type KeySource, type LiveKeysOptions, liveKeys } from "./live-keys.ts";
+import { type KeySource, type LiveKeysOptions, liveKeys } from "./live-keys.ts";
 import { hashToken } from "./token.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
@@ -29,6 +30,7 @@ function key(id: string, change: Partial<Key> = {}): Key {
 
 /** A store in memory. Every token in `tokens` is active. */
 class FakeStore implements KeySource {
+  readonly label = "a database";
   tokens = new Map<string, { key: Key; validUntil?: number }>();
   stamp = "1";
   isUnreachable = false;
@@ -72,8 +74,6 @@ async function setUp(store: FakeStore, options: Partial<LiveKeysOptions> = {}) {
   await loader.refresh();
   return { keyring, loader, clock };
 }
-
-const nameOf = (event: KeyEvent) => (event.type === "lost" ? event.error.name : undefined);
 
 /** Returns the id of the key that a token stands for, or the error code. */
 function answer(keyring: Keyring, token: string, now = NOW): string {
@@ -422,10 +422,12 @@ describe("keyring and its loader", () => {
       async (stamp) => {
         const store = new FakeStore();
         const token = store.add("key_a");
-        const changes: unknown[] = [];
+        const events: LoggedEvent[] = [];
         let adopted = 0;
         const { keyring, loader } = await setUp(store, {
-          host: { prepare: async () => void adopted++, report: (event) => changes.push(nameOf(event)) },
+          host: { prepare: async () => void adopted++ },
+          isKeyChosen: true,
+          log: eventLog(events),
         });
         const known = store.tokens;
         store.tokens = new Map();
@@ -436,11 +438,15 @@ describe("keyring and its loader", () => {
         for (let i = 0; i < 3; i++) await loader.refresh();
         expect([answer(keyring, token), adopted]).toEqual(["key_a", 1]);
         expect(keyring.state).toMatchObject({ failures: 4, keys: 1 });
-        expect(changes).toEqual(["Error", "EmptyDatabaseError"]);
+        expect(events.map(({ type }) => type)).toEqual([
+          "database-unreachable",
+          "database-empty",
+          "chosen-key-not-created",
+        ]);
         store.tokens = known;
         store.stamp = "1";
         await loader.refresh();
-        expect([changes.at(-1), keyring.state.failures]).toEqual([undefined, 0]);
+        expect([events.at(-1)?.type, keyring.state.failures]).toEqual(["database-back", 0]);
         expect(adopted).toBe(2); // the store may be a different database now
       },
     );
@@ -476,14 +482,12 @@ describe("keyring and its loader", () => {
   });
 
   describe("while the store is away", () => {
-    test("known keys stay in force; state and callback report it", async () => {
+    test("known keys stay in force; state and log report it", async () => {
       const store = new FakeStore();
       const used = store.add("key_a");
       const unused = store.add("key_b");
-      const changes: (string | undefined)[] = [];
-      const { keyring, loader } = await setUp(store, {
-        host: { report: (event) => changes.push(event.type === "lost" ? event.error.message : undefined) },
-      });
+      const events: LoggedEvent[] = [];
+      const { keyring, loader } = await setUp(store, { log: eventLog(events) });
       answer(keyring, used);
       store.isUnreachable = true;
       await loader.refresh();
@@ -493,7 +497,10 @@ describe("keyring and its loader", () => {
       store.isUnreachable = false;
       await loader.refresh();
       expect(keyring.state).toMatchObject({ failures: 0, lastError: undefined });
-      expect(changes).toEqual(["database is away", undefined]);
+      expect(events).toEqual([
+        { type: "database-unreachable", reason: "database is away" },
+        { type: "database-back" },
+      ]);
     });
 
     test("since the start: keys are not loaded rather than invalid, except text that is no key", async () => {

@@ -3,13 +3,16 @@
 // If the store is unreachable, or unexpectedly empty, the keyring keeps its keys; see the keyring's `state`.
 
 import { join } from "node:path";
-import { DATA_FOLDER, isEmptyStamp, Live, storeSource } from "@inkling/data";
+import type { EventLog } from "@inkling/contract";
+import { DATA_FOLDER, EMPTY_HINT, EmptyDatabaseError, isEmptyStamp, Live, storeSource } from "@inkling/data";
 import type { EpochMs } from "./key.ts";
 import { holdsMadeKeys, keyCopy } from "./key-copy.ts";
 import { KeyTable, type KeyUpdate } from "./key-table.ts";
 import type { Keyring } from "./keyring.ts";
 
 export interface KeySource {
+  /** The database's address, without its password. */
+  readonly label: string;
   /** Changes whenever a key or token changes. */
   readKeyStamp(): Promise<string>;
   /**
@@ -31,19 +34,11 @@ export interface LiveKeysOptions {
   readonly maxStaleMs?: number | undefined;
   /** The data folder, which has a copy of the keys; without it, there is no copy. */
   readonly dataDir?: string;
+  /** Whether the operator has chosen a key (INKLING_API_KEY). */
+  readonly isKeyChosen?: boolean;
   readonly host?: Partial<KeyHost>;
+  readonly log?: EventLog;
 }
-
-export type KeyEvent =
-  /** The copy is active, because the store is unreachable or empty. */
-  | { readonly type: "from-copy"; readonly keys: number; readonly age_seconds: number }
-  /** The copy cannot be read or written. */
-  | { readonly type: "copy-failed"; readonly reason: string }
-  /** The store is unreachable or, with an EmptyDatabaseError, empty. */
-  | { readonly type: "lost"; readonly error: Error }
-  | { readonly type: "back" }
-  /** The keyring starts or stops refusing every key. */
-  | { readonly type: "stale" | "fresh" };
 
 /** The server that uses the keys. */
 export interface KeyHost {
@@ -57,7 +52,8 @@ export interface KeyHost {
   review(): Promise<void>;
   /** Activates an update in the keyring; by default `keyring.replace`. If it throws, the check counts as failed. */
   activate(update: KeyUpdate): void;
-  report(event: KeyEvent): void;
+  /** Called when the keyring's state has changed. */
+  publish(): void;
 }
 
 export type LiveKeys = Live<KeyUpdate | undefined>;
@@ -67,7 +63,7 @@ const REFRESH_MS = 1_000;
 const RELOAD_MS = 600_000;
 
 export function liveKeys(options: LiveKeysOptions): LiveKeys {
-  const { store, keyring, dataDir, host = {}, now = Date.now } = options;
+  const { store, keyring, dataDir, host = {}, log, now = Date.now } = options;
   let isPrepared = false;
   return new Live<KeyUpdate | undefined>({
     initial: undefined,
@@ -102,17 +98,22 @@ export function liveKeys(options: LiveKeysOptions): LiveKeys {
       else host.activate(update);
       if (from === "source" || !isOtherOrigin) return;
       const age_seconds = Math.round(ageMs / 1_000);
-      host.report?.({ type: "from-copy", keys: keyring.table.size, age_seconds });
+      log?.error("keys-from-copy", { keys: keyring.table.size, age_seconds });
     },
     onChecked: (error, before) => {
       if (error === undefined) keyring.recordCheck(now());
       else keyring.recordFailure(error.message);
-      if (error?.name !== before?.name)
-        host.report?.(error === undefined ? { type: "back" } : { type: "lost", error });
+      if (error?.name === before?.name) return;
+      if (error === undefined) log?.info("database-back");
+      else logLoss(error, options);
+      host.publish?.();
     },
     onStale: (isStale) => {
       keyring.stale = isStale;
-      host.report?.({ type: isStale ? "stale" : "fresh" });
+      const seconds = (options.maxStaleMs ?? 0) / 1_000;
+      if (isStale) log?.error("keys-stale", { seconds, effect: "every key is refused" });
+      else log?.info("keys-fresh");
+      host.publish?.();
     },
     pollMs: options.refreshMs ?? REFRESH_MS,
     reloadMs: RELOAD_MS,
@@ -121,7 +122,7 @@ export function liveKeys(options: LiveKeysOptions): LiveKeys {
         {
           path: join(dataDir, DATA_FOLDER.keys),
           now,
-          onFailure: (reason) => host.report?.({ type: "copy-failed", reason }),
+          onFailure: (reason) => log?.error("keys-copy-failed", { reason }),
         },
         () => keyring.table,
       ),
@@ -129,4 +130,16 @@ export function liveKeys(options: LiveKeysOptions): LiveKeys {
     maxStaleMs: options.maxStaleMs,
     now,
   });
+}
+
+function logLoss(error: Error, { store, log, isKeyChosen = false }: LiveKeysOptions): void {
+  if (!(error instanceof EmptyDatabaseError)) {
+    const { message: reason, hint } = error as Error & { readonly hint?: string };
+    log?.error("database-unreachable", { reason, hint });
+    return;
+  }
+  log?.error("database-empty", { database: store.label, keys_in_copy: error.known, hint: EMPTY_HINT });
+  if (!isKeyChosen) return;
+  const effect = "INKLING_API_KEY is accepted only if the copy has it";
+  log?.error("chosen-key-not-created", { effect, hint: EMPTY_HINT });
 }

@@ -4,11 +4,12 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DATA_FOLDER } from "@inkling/data";
+import { DATA_FOLDER, EMPTY_HINT } from "@inkling/data";
 import type { Override } from "@inkling/engine";
+import { eventLog, type LoggedEvent } from "../../../../test/harness/logged-events.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { exportFile, importedOverrides, overrideFile, readSnapshot, snapshotText } from "./file.ts";
-import { type LoadedOverrides, liveOverrides, type OverrideEvent } from "./live-overrides.ts";
+import { type LoadedOverrides, liveOverrides } from "./live-overrides.ts";
 import type { OverrideInputError } from "./override.ts";
 
 const folder = temporaryFolder;
@@ -30,6 +31,7 @@ function override(id: string, over: Partial<Override> = {}): Override {
 }
 
 class FakeStore {
+  readonly label = "a database";
   overrides: Override[] = [];
   version = 1;
   isUnreachable = false;
@@ -55,14 +57,14 @@ class FakeStore {
 }
 
 async function setUp(store = new FakeStore(), dataDir = folder()) {
-  const events: OverrideEvent[] = [];
+  const events: LoggedEvent[] = [];
   const clock = { now: 0 };
   const book = liveOverrides({
     store,
     dataDir,
     now: () => clock.now,
     refreshMs: 1_000_000,
-    onEvent: (event) => events.push(event),
+    log: eventLog(events),
   });
   await book.start();
   return { store, dataDir, book, events, clock, ids: () => book.current.all.map(({ id }) => id) };
@@ -131,14 +133,14 @@ describe("the book", () => {
     first.store.isEmpty = true;
     for (let i = 0; i < 3; i++) await first.book.refresh();
     await first.book.stop();
-    const empty = { type: "database-empty", overrides_in_copy: 2 } as const;
+    const empty = { type: "database-empty", database: "a database", overrides_in_copy: 2, hint: EMPTY_HINT };
     expect([first.ids(), first.book.state.failures, first.events.at(-1)]).toEqual([["a", "b"], 3, empty]);
 
     const copy = readFileSync(join(first.dataDir, DATA_FOLDER.overrides), "utf8");
     const { store, book, events, ids, dataDir } = await setUp(first.store, first.dataDir);
     expect([ids(), events.map(({ type }) => type), events[0]]).toEqual([
       ["a", "b"],
-      ["database-empty", "loaded"],
+      ["database-empty", "overrides-loaded"],
       empty,
     ]);
     expect(readFileSync(join(dataDir, DATA_FOLDER.overrides), "utf8")).toBe(copy);
@@ -189,7 +191,7 @@ describe("the book", () => {
       store.isUnreachable = true;
       const { book, events, ids } = await setUp(store, dataDir);
       expect([ids(), book.state.from]).toEqual([[], undefined]);
-      expect(events.map(({ type }) => type)).toEqual(["copy-failed"]);
+      expect(events.map(({ type }) => type)).toEqual(["overrides-copy-failed"]);
       store.isUnreachable = false;
       store.set(override("a"));
       await book.refresh();
@@ -207,7 +209,7 @@ describe("the book", () => {
     store.set(override("a"));
     for (let i = 0; i < 3; i++) await book.refresh();
     expect(ids()).toEqual(["a"]);
-    expect(events.filter(({ type }) => type === "copy-failed")).toHaveLength(1);
+    expect(events.filter(({ type }) => type === "overrides-copy-failed")).toHaveLength(1);
     rmSync(join(dataDir, DATA_FOLDER.overrides), { recursive: true });
     await book.refresh();
     expect(readdirSync(dataDir)).toEqual([DATA_FOLDER.overrides]);

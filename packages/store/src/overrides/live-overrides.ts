@@ -1,10 +1,11 @@
 // live-overrides.ts: the active overrides, in memory.
 //
-// If the store is unreachable or unexpectedly empty, the overrides remain active; a copy that cannot be read or written
-// causes an event. Cost: the process with the database connection reads one row every half second.
+// If the store is unreachable or unexpectedly empty, the overrides remain active. Cost: the process with the database
+// connection reads one row every half second.
 
 import { join } from "node:path";
-import { DATA_FOLDER, EmptyDatabaseError, Live, SnapshotFile, storeSource } from "@inkling/data";
+import type { EventLog } from "@inkling/contract";
+import { DATA_FOLDER, EMPTY_HINT, EmptyDatabaseError, Live, SnapshotFile, storeSource } from "@inkling/data";
 import { type Override, Overrides } from "@inkling/engine";
 import { readSnapshot, snapshotText } from "./file.ts";
 import { overridesOf } from "./record.ts";
@@ -20,25 +21,11 @@ export interface LoadedOverrides {
 }
 
 interface OverrideSource {
+  /** The database's address, without its password. */
+  readonly label: string;
   readStamp(): Promise<string>;
   load(): Promise<LoadedOverrides>;
 }
-
-export type OverrideEvent =
-  /** The set of active overrides has changed. */
-  | {
-      readonly type: "loaded";
-      readonly overrides: number;
-      readonly from: "database" | "data folder";
-      /** Age of the data folder's copy in seconds. */
-      readonly age_seconds?: number;
-    }
-  /**
-   * The database has never contained an override, but this server has some. They remain active, and the copy is kept.
-   */
-  | { readonly type: "database-empty"; readonly overrides_in_copy: number }
-  /** The copy cannot be read or written. */
-  | { readonly type: "copy-failed"; readonly reason: string };
 
 interface LiveOverridesOptions {
   readonly store: OverrideSource;
@@ -46,18 +33,21 @@ interface LiveOverridesOptions {
   /** Epoch ms. */
   readonly now?: () => number;
   readonly refreshMs?: number;
-  readonly onEvent?: (event: OverrideEvent) => void;
+  readonly log?: EventLog;
+  /** Called when the set of active overrides has changed. */
+  readonly onChange?: () => void;
 }
 
 export type LiveOverrides = Live<Overrides>;
 
 export function liveOverrides(options: LiveOverridesOptions): LiveOverrides {
-  const { store, dataDir, now = Date.now, refreshMs = REFRESH_MS, onEvent } = options;
+  const { store, dataDir, now = Date.now, refreshMs = REFRESH_MS, log, onChange } = options;
+  const onFailure = (reason: string) => log?.error("overrides-copy-failed", { reason });
   const snapshot = new SnapshotFile<Overrides>({
     path: join(dataDir, DATA_FOLDER.overrides),
     now,
-    onFailure: (reason) => onEvent?.({ type: "copy-failed", reason }),
-    parse: (text) => compiled(readSnapshot(text, (reason) => onEvent?.({ type: "copy-failed", reason }))),
+    onFailure,
+    parse: (text) => compiled(readSnapshot(text, onFailure)),
     print: ({ version, value }) => snapshotText({ stamp: version, overrides: value.all }),
   });
   return new Live({
@@ -70,15 +60,16 @@ export function liveOverrides(options: LiveOverridesOptions): LiveOverrides {
     }),
     onApplied: ({ all }, { before, from, isOtherOrigin, ageMs }) => {
       if (!isOtherOrigin && Bun.deepEquals(all, before.all)) return;
-      const loaded = { type: "loaded", overrides: all.length } as const;
-      if (from === "source") onEvent?.({ ...loaded, from: "database" });
-      else onEvent?.({ ...loaded, from: "data folder", age_seconds: Math.round(ageMs / 1000) });
+      const age = from === "source" ? {} : { age_seconds: Math.round(ageMs / 1000) };
+      const source = from === "source" ? "database" : "data folder";
+      log?.info("overrides-loaded", { overrides: all.length, from: source, ...age });
+      onChange?.();
     },
     onChecked: (error, before) => {
       // The keyring already reports that the database is unreachable.
-      if (error instanceof EmptyDatabaseError && !(before instanceof EmptyDatabaseError)) {
-        onEvent?.({ type: "database-empty", overrides_in_copy: error.known });
-      }
+      if (!(error instanceof EmptyDatabaseError) || before instanceof EmptyDatabaseError) return;
+      const { label: database } = store;
+      log?.error("database-empty", { database, overrides_in_copy: error.known, hint: EMPTY_HINT });
     },
     pollMs: refreshMs,
     snapshot,

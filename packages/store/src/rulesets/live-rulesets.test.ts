@@ -2,8 +2,9 @@
 // The suite of Live (data/src/live/live.test.ts) tests what all live values have in common.
 
 import { expect, test } from "bun:test";
+import { eventLog, type LoggedEvent } from "../../../../test/harness/logged-events.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
-import { liveRulesets, type RulesetEvent, RulesetRefused } from "./live-rulesets.ts";
+import { liveRulesets, RULESET_HINT, RulesetRefused } from "./live-rulesets.ts";
 import { loadedRuleset, NO_RULESET, type PublishedRuleset } from "./record.ts";
 
 const ruleset = (number: number, text: string): PublishedRuleset => ({
@@ -15,7 +16,8 @@ const ruleset = (number: number, text: string): PublishedRuleset => ({
 
 function setUp(dataDir = temporaryFolder()) {
   const store = { newest: NO_RULESET, older: [] as PublishedRuleset[], isUnreachable: false };
-  const events: RulesetEvent[] = [];
+  const events: LoggedEvent[] = [];
+  const unreadable = new Set<string>();
   const read = <T>(value: T) =>
     store.isUnreachable ? Promise.reject(new Error("away")) : Promise.resolve(value);
   const live = liveRulesets({
@@ -23,12 +25,13 @@ function setUp(dataDir = temporaryFolder()) {
       readStamp: () => read(loadedRuleset(store.newest).version),
       newest: () => read(store.newest),
       before: (number) => read(store.older.findLast((one) => one.number < number)),
+      unreadable: { note: (_, id) => unreadable.add(id), forget: () => unreadable.clear() },
     },
     dataDir,
     refreshMs: 1_000_000,
-    onEvent: (event) => events.push(event),
+    log: eventLog(events),
   });
-  return { store, events, live, dataDir };
+  return { store, events, unreadable, live, dataDir };
 }
 
 test("none, then the first, then the next one; each is reported once", async () => {
@@ -42,8 +45,8 @@ test("none, then the first, then the next one; each is reported once", async () 
   await live.refresh();
   expect(live.current.text).toBe('on_missing = "deny"');
   expect(events).toEqual([
-    { type: "loaded", ruleset: 1, from: "database" },
-    { type: "loaded", ruleset: 2, from: "database" },
+    { type: "ruleset-loaded", ruleset: 1, from: "database" },
+    { type: "ruleset-loaded", ruleset: 2, from: "database" },
   ]);
   await live.stop();
 });
@@ -61,7 +64,7 @@ test("another text under the same number, after a failover to an older replica, 
 });
 
 test("a ruleset of a newer version is refused, and the one before stays; a rollback ends that", async () => {
-  const { store, events, live } = setUp();
+  const { store, events, unreadable, live } = setUp();
   store.newest = ruleset(1, "");
   await live.start();
   store.newest = ruleset(2, "format = 2");
@@ -71,15 +74,17 @@ test("a ruleset of a newer version is refused, and the one before stays; a rollb
   expect(live.state.error).toBeInstanceOf(RulesetRefused);
   expect(events.slice(1)).toEqual([
     {
-      type: "refused",
+      type: "ruleset-refused",
       ruleset: 2,
       reason:
         "this version of Inkling cannot use ruleset 2: line 1: format: this version of Inkling supports only format 1",
+      hint: RULESET_HINT,
     },
   ]);
+  expect([...unreadable]).toEqual(["2"]);
   store.newest = ruleset(3, "");
   await live.refresh();
-  expect([live.current.number, live.state.error]).toEqual([3, undefined]);
+  expect([live.current.number, live.state.error, unreadable.size]).toEqual([3, undefined, 0]);
   await live.stop();
 });
 
@@ -95,7 +100,7 @@ test("a server that starts uses the newest ruleset that it can read, and says wh
   expect(live.current.number).toBe(2);
   await live.refresh();
   expect([live.current.number, live.state.error]).toEqual([2, expect.any(RulesetRefused)]);
-  expect(events.map(({ type }) => type)).toEqual(["loaded", "refused"]);
+  expect(events.map(({ type }) => type)).toEqual(["ruleset-loaded", "ruleset-refused"]);
   await live.stop();
 });
 
@@ -108,6 +113,6 @@ test("a start without the database decides by the copy", async () => {
   store.isUnreachable = true;
   await live.start();
   expect(live.current).toMatchObject({ number: 4, text: 'on_missing = "allow"' });
-  expect(events).toEqual([{ type: "loaded", ruleset: 4, from: "data folder" }]);
+  expect(events).toEqual([{ type: "ruleset-loaded", ruleset: 4, from: "data folder" }]);
   await live.stop();
 });

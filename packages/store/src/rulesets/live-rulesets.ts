@@ -4,6 +4,7 @@
 // one row is read every half second.
 
 import { join } from "node:path";
+import type { EventLog } from "@inkling/contract";
 import { DATA_FOLDER, Live, SnapshotFile, storeSource } from "@inkling/data";
 import {
   loadedRuleset,
@@ -15,6 +16,9 @@ import {
 
 const REFRESH_MS = 500;
 
+export const RULESET_HINT =
+  "upgrade this server, or publish a ruleset that it can read: `inkling rules rollback`";
+
 interface RulesetSource {
   /** Reads the stamp of the newest ruleset: its number and its text's hash. */
   readStamp(): Promise<string>;
@@ -22,15 +26,12 @@ interface RulesetSource {
   newest(): Promise<PublishedRuleset>;
   /** Reads the newest ruleset with a lower number. */
   before(number: number): Promise<PublishedRuleset | undefined>;
+  /** The rows that this version cannot read. */
+  readonly unreadable: {
+    note(table: string, id: string, reason: string): void;
+    forget(table: string): void;
+  };
 }
-
-export type RulesetEvent =
-  | { readonly type: "loaded"; readonly ruleset: number; readonly from: "database" | "data folder" }
-  /** This version cannot use the newest ruleset, so an older one remains active. */
-  | { readonly type: "refused"; readonly ruleset: number; readonly reason: string }
-  /** The newest ruleset in the database is active again. */
-  | { readonly type: "accepted" }
-  | { readonly type: "copy-failed"; readonly reason: string };
 
 interface LiveRulesetOptions {
   readonly store: RulesetSource;
@@ -38,7 +39,9 @@ interface LiveRulesetOptions {
   /** Epoch ms. */
   readonly now?: () => number;
   readonly refreshMs?: number;
-  readonly onEvent?: (event: RulesetEvent) => void;
+  readonly log?: EventLog;
+  /** Called when another ruleset is active. */
+  readonly onChange?: () => void;
 }
 
 export type LiveRulesets = Live<PublishedRuleset>;
@@ -54,11 +57,11 @@ export class RulesetRefused extends Error {
 }
 
 export function liveRulesets(options: LiveRulesetOptions): LiveRulesets {
-  const { store, dataDir, now = Date.now, refreshMs = REFRESH_MS, onEvent } = options;
+  const { store, dataDir, now = Date.now, refreshMs = REFRESH_MS, log, onChange } = options;
   const snapshot = new SnapshotFile<PublishedRuleset>({
     path: join(dataDir, DATA_FOLDER.ruleset),
     now,
-    onFailure: (reason) => onEvent?.({ type: "copy-failed", reason }),
+    onFailure: (reason) => log?.error("ruleset-copy-failed", { reason }),
     parse: readRulesetSnapshot,
     print: rulesetSnapshot,
   });
@@ -77,13 +80,17 @@ export function liveRulesets(options: LiveRulesetOptions): LiveRulesets {
     onApplied: ({ number, text }, { before, from, isOtherOrigin }) => {
       const isSame = number === before.number && text === before.text;
       if (isSame && !(isOtherOrigin && number > 0)) return;
-      onEvent?.({ type: "loaded", ruleset: number, from: from === "source" ? "database" : "data folder" });
+      log?.info("ruleset-loaded", { ruleset: number, from: from === "source" ? "database" : "data folder" });
+      onChange?.();
     },
     onChecked: (error, before) => {
       // The keyring already reports that the database is unreachable or empty.
-      if (error instanceof RulesetRefused && error.message !== before?.message)
-        onEvent?.({ type: "refused", ruleset: error.number, reason: error.message });
-      if (error === undefined && before instanceof RulesetRefused) onEvent?.({ type: "accepted" });
+      if (error instanceof RulesetRefused && error.message !== before?.message) {
+        const { number: ruleset, message: reason } = error;
+        log?.error("ruleset-refused", { ruleset, reason, hint: RULESET_HINT });
+        store.unreadable.note("rulesets", String(ruleset), reason);
+      }
+      if (error === undefined && before instanceof RulesetRefused) store.unreadable.forget("rulesets");
     },
     pollMs: refreshMs,
     snapshot,
