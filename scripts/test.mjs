@@ -8,19 +8,10 @@
 //
 // exit 1 on any failure, if a check could not run, or if no test ran; 2 for an unknown option, or if --data lacks a
 //      folder
-//
-// Any Node that supports ES modules can parse this file, like inkling.mjs.
 
-var major = Number(process.versions.node.split(".")[0]);
-if (major < 20) {
-  process.stderr.write(
-    "inkling: needs Node 20 or newer, this is Node " +
-      process.versions.node +
-      "\n" +
-      "hint: install a current Node from https://nodejs.org, then run `npm test` again\n",
-  );
-  process.exitCode = 1;
-} else {
+import { isNodeNew } from "../packages/cli/bin/node-version.mjs";
+
+if (isNodeNew("`npm test`")) {
   import("./install.mjs")
     .then((install) => install.installIfNeeded(install.ROOT, { dev: true }))
     .then(() => import("./run-tests.mjs"))

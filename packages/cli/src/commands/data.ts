@@ -1,5 +1,4 @@
-// data.ts: implements `inkling data update | status | verify`, and has the texts of `rollback` and `unpin`. The text of
-// `diff` is in data-diff.ts.
+// data.ts: implements `inkling data update | status | verify`, and has the texts of `diff`, `rollback` and `unpin`.
 
 import { ACCEPT_RELEASE, copyName, parseCopyName, type Settings, settingsReadBy } from "@inkling/contract";
 import {
@@ -12,10 +11,14 @@ import {
   isBroken,
   newReleaseHint,
   pinnedName,
+  ReleaseError,
   readFeedsReport,
   rebuildHint,
   releaseNames,
+  releasesBefore,
   requireCurrent,
+  requireCurrentName,
+  requireKeptName,
   verifySegments,
 } from "@inkling/data";
 import {
@@ -27,7 +30,7 @@ import {
   oldestAge,
   SEGMENT_OF,
 } from "@inkling/engine";
-import { DATA, type Updates } from "@inkling/operations";
+import { DATA, type Input, type Output, type Updates } from "@inkling/operations";
 import type { Command } from "commander";
 import {
   type BuildDone,
@@ -49,14 +52,24 @@ import { addResource, type OperationCall, runOperation } from "../runtime/operat
 import { CliError, EXIT } from "../terminal/errors.ts";
 import {
   conflictsText,
+  copyAge,
   dataAge,
   dataGaps,
   feedTable,
   oldestData,
   segmentTable,
 } from "../terminal/release-tables.ts";
-import { formatAge, formatAgo, formatBytes, type Style, type Terminal, warn } from "../terminal/terminal.ts";
-import { diffText, requireEarlier } from "./data-diff.ts";
+import {
+  formatAge,
+  formatAgo,
+  formatBytes,
+  formatCount,
+  roomyTable,
+  type Style,
+  type Terminal,
+  table,
+  warn,
+} from "../terminal/terminal.ts";
 
 const UNPIN = "`inkling data unpin`";
 
@@ -312,4 +325,62 @@ function addVerify(data: Command, context: Context): void {
       hintFor(settings.dataDir, broken, damageHint(settings.dataDir, name)),
     );
   });
+}
+
+type Diff = (typeof DATA.operations)["release_changes"];
+type Changes = NonNullable<Output<Diff>["changes"]>;
+
+/** @throws ReleaseError if the release to compare with is not given, and there is no earlier one */
+async function requireEarlier(input: Input<Diff>, { settings: { dataDir } }: OperationCall) {
+  const name = input.id === "current" ? requireCurrentName(dataDir) : requireKeptName(dataDir, input.id);
+  if (input.before !== undefined || releasesBefore(dataDir, name).length > 0) return input;
+  throw new ReleaseError(
+    `there is no release before ${name}`,
+    "give the older release; run `inkling data status` to see the stored releases",
+  );
+}
+
+const FEED_HEAD = ["FEED", "SETS", "CHANGE", "BEFORE", "ENTRIES", "AGE BEFORE", "AGE"];
+
+const diffText =
+  ({ width }: Terminal) =>
+  (diff: Output<Diff>): string => {
+    const { release, created_at, before, before_created_at, feeds_changed, changes } = diff;
+    const built = (at: string | null) =>
+      at === null ? "" : `built ${formatAgo(Date.now() - Date.parse(at))}`;
+    const rows = (feeds_changed ?? []).map(({ feed, sets, change, ...counts }) => [
+      feed,
+      sets,
+      change,
+      change === "added" ? "-" : formatCount(counts.entries_before),
+      change === "removed" ? "-" : formatCount(counts.entries),
+      copyAge(counts.age_seconds_before),
+      copyAge(counts.age_seconds),
+    ]);
+    return [
+      `Release ${release}, ${built(created_at)}`,
+      `compared with ${before}, ${built(before_created_at)}`,
+      "",
+      rows.length === 0 ? "No feed changed." : roomyTable([FEED_HEAD, ...rows], [3, 4], 5, width),
+      "",
+      changesText(changes ?? {}),
+    ].join("\n");
+  };
+
+/** Formats how many addresses, networks and domains gained or lost each flag. */
+function changesText({ flags, disposable }: Changes): string {
+  const rows = Object.entries(flags ?? {}).flatMap(([flag, { added, removed }]) => [
+    [flag, "IPv4 addresses", formatCount(added.ipv4_addresses), formatCount(removed.ipv4_addresses)],
+    [flag, "IPv6 networks", formatCount(added.ipv6_networks), formatCount(removed.ipv6_networks)],
+  ]);
+  if (disposable !== undefined)
+    rows.push(["disposable", "domains", formatCount(disposable.added), formatCount(disposable.removed)]);
+  const missing = [
+    ...(flags === undefined ? ["flags of addresses"] : []),
+    ...(disposable === undefined ? ["disposable"] : []),
+  ];
+  return [
+    ...(rows.length > 0 ? [table([["FLAG", "COUNTS", "ADDED", "REMOVED"], ...rows], [2, 3])] : []),
+    ...missing.map((what) => `Not compared, because a release lacks this data: ${what}`),
+  ].join("\n");
 }
