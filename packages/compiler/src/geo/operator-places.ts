@@ -221,7 +221,7 @@ export class OperatorPlaces {
     const isCityUnknown = true;
     if ((accuracyRadius ?? Number.POSITIVE_INFINITY) < (estimateRadius(at) ?? Number.POSITIVE_INFINITY))
       return { stated: at, place: { ...at, accuracyRadius }, isCityUnknown };
-    const middle = this.middleOf(country, isRegion ? region.isoCode : undefined);
+    const middle = this.gazetteer.middleOf(country, isRegion ? region.isoCode : undefined);
     const place = { ...stated, latitude: middle?.latitude, longitude: middle?.longitude };
     const area = [
       country,
@@ -248,22 +248,13 @@ export class OperatorPlaces {
   }
 
   private findKnown(id: number, kind: number): KnownCity {
-    const keys = this.keysOf(id, kind);
+    const density = this.gazetteer.densityOf(id);
+    const kindName = KINDS_BY_SIZE[kind - 1];
+    const keys = rowKeys(this.gazetteer.countryOf(id), undefined, "city", density, kindName);
     const radius = radiusIn(keys);
-    const isCrowded = CROWDED.has(this.gazetteer.densityOf(id)) && !OWNERS_CITY.has(KINDS_BY_SIZE[kind - 1]!);
+    const isCrowded = CROWDED.has(density) && !OWNERS_CITY.has(kindName!);
     if (!isOfSmallSystem(kind) || isCrowded) return { known: knownIn(keys), accuracyRadius: radius };
     return { known: "city", accuracyRadius: Math.min(radius ?? MAX_OF_SMALL_KM, MAX_OF_SMALL_KM) };
-  }
-
-  private keysOf(id: number, kind: number): string[] {
-    const { gazetteer } = this;
-    return rowKeys(
-      gazetteer.countryOf(id),
-      undefined,
-      "city",
-      gazetteer.densityOf(id),
-      KINDS_BY_SIZE[kind - 1],
-    );
   }
 
   /**

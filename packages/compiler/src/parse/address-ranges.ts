@@ -48,20 +48,25 @@ export const parseNetworkLines = lineParser(NetworkList, () => (line, number, li
 
 /** Adds an address, a network, or the networks of a range. */
 export function addNetworks(list: EntryList, number: number, text: string): void {
-  if (text.includes("-")) addAll(list, number, networksOfRange(text));
+  if (text.includes("-")) addRange(list, number, text);
   else list.add(number, text);
 }
 
-/** Returns the networks of a range such as "192.0.2.1 - 192.0.2.9"; undefined if the text is not a range. */
-export function networksOfRange(text: string): Prefix[] | undefined {
+type Adds = Pick<EntryList, "tally" | "add">;
+
+/** Adds the networks of a range such as "192.0.2.1 - 192.0.2.9". */
+export function addRange(list: Adds, number: number, text: string): void {
   const dash = text.indexOf("-");
-  return networksBetween(parseRawIp(text.slice(0, dash).trim()), parseRawIp(text.slice(dash + 1).trim()));
+  const [first, last] = [text.slice(0, dash), text.slice(dash + 1)].map((end) => parseRawIp(end.trim()));
+  addAll(list, number, networksBetween(first, last));
 }
 
-export const NO_RANGE = "is not an address range, which goes from a lower to a higher address of one family";
-
-function addAll(list: EntryList, number: number, networks: readonly Prefix[] | null | undefined): void {
-  if (!networks) list.tally.fail(number, NO_RANGE);
+function addAll(list: Adds, number: number, networks: readonly Prefix[] | null | undefined): void {
+  if (!networks)
+    list.tally.fail(
+      number,
+      "is not an address range, which goes from a lower to a higher address of one family",
+    );
   list.tally.expand(networks?.length ?? 0);
   for (const network of networks ?? []) list.add(number, formatPrefix(network)); // unwraps IPv4 inside IPv6
 }

@@ -8,9 +8,9 @@
 // src  RFC 8805. An empty country asks that the network not be located, so the place has no fields. The RFC deprecates
 //      the postal code, but many operators state one
 
-import { formatPrefix, type Prefix } from "@inkling/engine";
+import type { Prefix } from "@inkling/engine";
 import { FeedError } from "../catalog/feed.ts";
-import { NO_RANGE, networksOfRange } from "./address-ranges.ts";
+import { addRange } from "./address-ranges.ts";
 import { splitRow } from "./csv.ts";
 import { NetworkList } from "./network-list.ts";
 import { lineParser } from "./parser.ts";
@@ -125,10 +125,11 @@ class GeofeedList extends PlacedList {
     }
     const [prefix = ""] = fields;
     if (!prefix.includes("-")) return this.locate(line, super.add(line, prefix), place);
-    const networks = networksOfRange(prefix);
-    if (networks === undefined) this.tally.fail(line, NO_RANGE);
-    this.tally.expand(networks?.length ?? 0);
-    for (const network of networks ?? []) this.locate(line, super.add(line, formatPrefix(network)), place);
+    addRange(
+      { tally: this.tally, add: (_, text) => this.locate(line, super.add(line, text), place) },
+      line,
+      prefix,
+    );
     return undefined;
   }
 }

@@ -15,7 +15,7 @@ import { DomainList } from "./domain-list.ts";
 import { PlacedList } from "./geofeed.ts";
 import { toService } from "./line-formats.ts";
 import { NetworkList } from "./network-list.ts";
-import { type EntryList, jsonParser, newerOf, parsed, readJson, unixTime } from "./parser.ts";
+import { type EntryList, jsonParser, type MakeList, newerOf, parsed, readJson, unixTime } from "./parser.ts";
 import { Tally } from "./tally.ts";
 import { findDate, readText } from "./text.ts";
 
@@ -126,14 +126,19 @@ function selectTexts(
  */
 const MAX_OWN_VALUES = 4_000_000;
 
-/** @param paths paths that json-path.ts can parse */
-export const parseJsonNetworks = (body: Uint8Array, paths: readonly string[]) =>
-  jsonParser(
-    NetworkList,
-    z.unknown(),
-    (file, list) => selectTexts(file, paths, (text, number) => addNetworks(list, number, text), list.tally),
-    MAX_OWN_VALUES,
-  )(body);
+/** @param add adds one text to the list @returns a parser whose paths are those that json-path.ts can parse */
+const pathParser =
+  <Result>(make: MakeList<Result>, add: (list: EntryList, number: number, text: string) => void) =>
+  (body: Uint8Array, paths: readonly string[]) =>
+    jsonParser(
+      make,
+      z.unknown(),
+      (file, list) => selectTexts(file, paths, (text, number) => add(list, number, text), list.tally),
+      MAX_OWN_VALUES,
+    )(body);
+
+export const parseJsonNetworks = pathParser(NetworkList, addNetworks);
+export const parseJsonDomains = pathParser(DomainList, (list, number, text) => list.add(number, text));
 
 /** Private Internet Access signs its list, and puts the signature after the first line. */
 export function parseSignedJson(body: Uint8Array, paths: readonly string[]) {
@@ -141,14 +146,6 @@ export function parseSignedJson(body: Uint8Array, paths: readonly string[]) {
   if (end < 0) throw new FeedError("is truncated: the signature after the first line is missing");
   return parseJsonNetworks(body.subarray(0, end), paths);
 }
-
-export const parseJsonDomains = (body: Uint8Array, paths: readonly string[]) =>
-  jsonParser(
-    DomainList,
-    z.unknown(),
-    (file, list) => selectTexts(file, paths, (text, number) => list.add(number, text), list.tally),
-    MAX_OWN_VALUES,
-  )(body);
 
 /** Working proxies: for each, the address that clients connect to, and the address from which it sends traffic. */
 export const parseMonosans = jsonParser(

@@ -16,7 +16,7 @@ export interface EntryList<Result = unknown> {
   add(line: number, text: string, service?: string): unknown;
   result(): Result;
 }
-type MakeList<Result> = new (tally: Tally) => EntryList<Result>;
+export type MakeList<Result> = new (tally: Tally) => EntryList<Result>;
 type Parser<Result> = (body: Uint8Array) => Parsed<Result>;
 type Parsed<Result> = Result & Skips & Stated;
 interface Stated {

@@ -13,33 +13,11 @@ import { readFeedState } from "../fetch/feed-state.ts";
 import { KeptCopies } from "../fetch/kept-copies.ts";
 import { candidates } from "../fetch/source.ts";
 
-interface Exported {
-  readonly feed: string;
-  readonly file: string;
-  readonly bytes: number;
-  readonly source: FeedCopy["source"];
-}
-
-interface LeftOut {
-  readonly feed: string;
-  readonly why: string;
-}
-
-interface MirrorExport {
-  readonly exported: readonly Exported[];
-  readonly leftOut: readonly LeftOut[];
-}
-
 /** Replaces each file atomically. Deletes files of the same feeds under other names, and keeps all other files. */
-export async function exportMirror(
-  feeds: readonly Feed[],
-  dataDir: string,
-  folder: string,
-  now: Date,
-): Promise<MirrorExport> {
+export async function exportMirror(feeds: readonly Feed[], dataDir: string, folder: string, now: Date) {
   mkdirSync(folder, { recursive: true });
-  const exported: Exported[] = [];
-  const leftOut: LeftOut[] = [];
+  const exported: { feed: string; file: string; bytes: number; source: FeedCopy["source"] }[] = [];
+  const leftOut: { feed: string; why: string }[] = [];
   for (const feed of feeds) {
     const found = await bestCopy(feed, dataDir, now);
     if ("why" in found) {
@@ -47,7 +25,9 @@ export async function exportMirror(
       continue;
     }
     const file = `${feed.id}.${extensionOf(feed, found.format)}`;
-    writeCopy(join(folder, file), found, now);
+    // Undated data in a mirror has its file's date (ageOf in validate/copy-gates.ts).
+    const modified = found.publishedAt ?? found.fetchedAt ?? now;
+    replaceFile(join(folder, file), [found.files[0]!], { mode: PUBLIC_FILE, modified });
     removeOthers(feed, folder, file);
     if (feed.licenceText !== undefined) copyText(feed.licenceText, folder);
     exported.push({ feed: feed.id, file, bytes: found.bytes, source: found.source });
@@ -79,22 +59,10 @@ function extensionOf(feed: Feed, format: Format): string {
   return other?.[0] ?? EXTENSIONS[format];
 }
 
-function writeCopy(path: string, copy: FeedCopy, now: Date): void {
-  replaceFile(path, [copy.files[0]!], { mode: PUBLIC_FILE, modified: usableSince(copy) ?? now });
-}
-
 /** Copies a licence's text, which must go wherever the feed's file goes. */
 function copyText(path: string, folder: string): void {
   const text = readFileSync(programFile(join("compiler", path)));
   replaceFile(join(folder, basename(path)), [text], { mode: PUBLIC_FILE });
-}
-
-/**
- * Returns the date from which the copy's age is counted (validate/copy-gates.ts). Undated data in a mirror has its
- * file's date.
- */
-function usableSince({ fetchedAt, publishedAt }: FeedCopy): Date | undefined {
-  return publishedAt ?? fetchedAt;
 }
 
 /** Deletes the feed's other files, because a mirror that contains two files for one feed is refused. */

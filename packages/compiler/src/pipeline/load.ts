@@ -146,7 +146,7 @@ function destroyExpired(feed: Feed, dataDir: string, now: Date): void {
   if (feed.destroyOld !== true) return;
   const { copy, held, ...rest } = readFeedState(feed, dataDir);
   const isExpired = ({ fetchedAt, publishedAt }: HeldCopy) => {
-    const dates = { confirmedAt: toDate(fetchedAt), publishedAt: toDate(publishedAt) };
+    const dates = { fetchedAt: toDate(fetchedAt), publishedAt: toDate(publishedAt) };
     return ageOf(feed, dates, now) === "dropped";
   };
   if ([copy, held].some((kept) => kept !== undefined && isExpired(kept))) writeFeedState(feed, dataDir, rest);

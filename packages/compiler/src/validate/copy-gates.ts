@@ -34,21 +34,17 @@ export function requireGood(
 ): { readonly copy: FeedCopy; readonly age: Age } {
   const publishedAt = read.publishedAt ?? copy.publishedAt;
   const dated = { ...copy, ...(publishedAt && { publishedAt }) };
-  const age = ageOfCopy(feed, dated, now);
+  const age = ageOf(feed, dated, now);
   const isKnownSmall = state.copy?.entries !== undefined && state.copy.entries < feed.entries.least;
   requireEntries(feed, read.entries, copy.accepted === true || isKnownSmall);
   if (!isNew(copy)) return { copy: dated, age };
   requirePast(publishedAt, now);
   const last = kept.find("copy");
-  if (last === undefined || ageOfCopy(feed, last, now) === "dropped") return { copy: dated, age };
+  if (last === undefined || ageOf(feed, last, now) === "dropped") return { copy: dated, age };
   if (age === "dropped") throw new FeedError(whyExpired(feed, dated));
   if (copy.accepted !== true)
     requireLikeLast(feed, dated, read, { ...last, entries: state.copy?.entries }, now);
   return { copy: dated, age };
-}
-
-function ageOfCopy(feed: Feed, { fetchedAt, publishedAt }: FeedCopy, now: Date): Age {
-  return ageOf(feed, { confirmedAt: fetchedAt, publishedAt }, now);
 }
 
 /**
@@ -279,20 +275,17 @@ function findList(feed: Feed, copy: FeedCopy): Comparable | undefined {
 
 export type Age = "fresh" | "stale" | "dropped";
 
-export interface CopyDates {
-  /** When the source last confirmed that the copy is current. For a file in a mirror: when the file was put there. */
-  readonly confirmedAt?: Date | undefined;
-  /** When the publisher created the copy, if the copy or its source states that. */
-  readonly publishedAt?: Date | undefined;
-}
-
 /**
  * Rates a copy's age by the publisher's own date, if there is one. A copy without a date, such as Inkling's own file,
  * is fresh. A publisher whose job has failed keeps confirming its last file, and an old list does not become new when
  * somebody puts it into a mirror.
  */
-export function ageOf({ age }: { readonly age: AgeLimits }, dates: CopyDates, now: Date): Age {
-  const madeAt = dates.publishedAt ?? dates.confirmedAt;
+export function ageOf(
+  { age }: { readonly age: AgeLimits },
+  { publishedAt, fetchedAt }: { readonly [Field in "publishedAt" | "fetchedAt"]?: Date | undefined },
+  now: Date,
+): Age {
+  const madeAt = publishedAt ?? fetchedAt;
   if (madeAt === undefined) return "fresh";
   const ageMs = now.getTime() - madeAt.getTime();
   if (ageMs > age.dropHours * HOUR_MS) return "dropped";
