@@ -21,13 +21,10 @@ import {
 /** @throws ReleaseError if the release is not sound */
 export type Verify = (dataDir: string, name: string) => unknown;
 
-/** A switch from the release that was in use to another one. */
-export interface Switched {
+export interface Rollback {
+  /** The release in use before. */
   readonly from: string;
   readonly to: string;
-}
-
-export interface Rollback extends Switched {
   /** The messages of newer releases that were skipped because they are damaged. */
   readonly passedOver: readonly string[];
 }
@@ -85,35 +82,19 @@ export function pin(dataDir: string, name: string): void {
 export const newestName = (dataDir: string, current: string): string => releaseNames(dataDir)[0] ?? current;
 
 /** Removes the pin and switches to the last published release. Without a pin, nothing changes. */
-export async function unpin(
-  dataDir: string,
-  verify: Verify,
-): Promise<Switched & { readonly wasPinned: boolean }> {
+export async function unpin(dataDir: string, verify: Verify): Promise<void> {
   const from = requireCurrentName(dataDir);
-  const wasPinned = pinnedName(dataDir) !== undefined;
-  if (!wasPinned) return { from, to: from, wasPinned };
-  const newestOf = () => newestName(dataDir, from);
+  if (pinnedName(dataDir) === undefined) return;
   let newest = from;
-  while (newest !== newestOf()) {
-    newest = newestOf(); // checked again after each verification, because a build may have published in the meantime
+  for (let next = newestName(dataDir, from); next !== newest; next = newestName(dataDir, from)) {
+    newest = next; // checked again after each verification, because a build may have published in the meantime
     if (newest !== from) await requireSound(dataDir, newest, verify);
   }
-  // A build that ended in the meantime may have switched already.
-  const isBehind = newest !== from && currentName(dataDir) === from;
   switching(dataDir, newest, () => {
-    if (isBehind) pointTo(dataDir, DATA_FOLDER.current, newest);
+    // A build that ended in the meantime may have switched already.
+    if (newest !== from && currentName(dataDir) === from) pointTo(dataDir, DATA_FOLDER.current, newest);
     rmSync(join(dataDir, DATA_FOLDER.pinned), { force: true });
   });
-  return { from, to: newest, wasPinned };
-}
-
-/** @throws ReleaseError if the disk is full or a pointer is not writable */
-function switching(dataDir: string, name: string, write: () => void): void {
-  try {
-    write();
-  } catch (error) {
-    throw cannotSwitch(dataDir, name, error);
-  }
 }
 
 const ROOM = "free some disk space for DATA; a few KB are enough";
@@ -123,17 +104,21 @@ const SWITCH_HINTS: Readonly<Record<string, string>> = {
   EROFS: "DATA is on a read-only file system: switch on the machine that writes to it",
 };
 
-function cannotSwitch(dataDir: string, name: string, error: unknown): unknown {
-  const hint = isDenied(error)
-    ? accessHint(dataDir)
-    : SWITCH_HINTS[String((error as { code?: unknown }).code)];
-  if (hint === undefined) return error;
-  const reason = messageOf(error).replaceAll(`${dataDir}/`, "");
-  return new ReleaseError(
-    `cannot switch to release ${name}: ${reason}`,
-    `${hint.replace("DATA", dataDir)}; then try again. The release in use did not change`,
-    { cause: error },
-  );
+/** @throws ReleaseError if the disk is full or a pointer is not writable */
+function switching(dataDir: string, name: string, write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    const hint = isDenied(error) ? accessHint(dataDir) : SWITCH_HINTS[code];
+    if (hint === undefined) throw error;
+    const reason = messageOf(error).replaceAll(`${dataDir}/`, "");
+    throw new ReleaseError(
+      `cannot switch to release ${name}: ${reason}`,
+      `${hint.replace("DATA", dataDir)}; then try again. The release in use did not change`,
+      { cause: error },
+    );
+  }
 }
 
 async function requireSound(dataDir: string, name: string, verify: Verify): Promise<void> {

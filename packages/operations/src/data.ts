@@ -16,7 +16,6 @@ import {
   releasesBefore,
   requireCurrentName,
   requireKeptName,
-  type Switched,
   segmentsOf,
   unpin,
 } from "@inkling/data";
@@ -336,7 +335,7 @@ function accept(
 async function switchRelease(
   { dataDir, audited, server }: OperationContext,
   action: AuditAction,
-  { from, to, pinned }: Switched & { readonly pinned: string | null },
+  { from, to, pinned }: { readonly from: string; readonly to: string; readonly pinned: string | null },
   change: () => unknown,
 ) {
   const before = { current: currentName(dataDir) ?? null, pinned: pinnedName(dataDir) ?? null };

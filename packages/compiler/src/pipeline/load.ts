@@ -20,7 +20,7 @@ import { type FeedCopy, isNew } from "../fetch/copy.ts";
 import { type FeedState, type HeldCopy, readFeedState, writeFeedState } from "../fetch/feed-state.ts";
 import { describeCopy, KeptCopies } from "../fetch/kept-copies.ts";
 import { nextFeedState, type Outcome, publishHeld } from "../fetch/next-state.ts";
-import { localCopies, type SourceOptions } from "../fetch/source.ts";
+import { candidates, localCopies, type SourceOptions } from "../fetch/source.ts";
 import { parseDomains } from "../parse/index.ts";
 import { unflaggableDomains, unflaggableNetworks } from "../validate/content-gates.ts";
 import { ageOf } from "../validate/copy-gates.ts";
@@ -32,9 +32,9 @@ import { domainsToLookUp, lookUpMailHosts } from "./mail-hosts.ts";
 import {
   type Load,
   type LoadOptions,
+  prepareLoad,
   type Refusal,
   type Tried,
-  tryCandidates,
   tryCopies,
 } from "./try-copies.ts";
 
@@ -78,7 +78,9 @@ export async function loadFeed(
 ): Promise<LoadedFeed> {
   const state = readFeedState(feed, options.dataDir);
   const kept = new KeptCopies(feed, options.dataDir, state);
-  const { load, tried } = await tryCopies({ feed, options, trusted, state, kept });
+  const load = prepareLoad({ feed, options, trusted, state, kept });
+  const isDue = load.hold === undefined;
+  const tried = await tryCopies(load, candidates(feed, { ...options, isDue }, kept));
   const outcome = outcomeOf(load, tried);
   const next = nextFeedState(load.state, outcome, load.source);
   if (next !== load.state) writeFeedState(feed, options.dataDir, next, newBodies(load, tried, outcome));
@@ -132,7 +134,7 @@ function loadedFeed(load: Load, tried: Tried, next: FeedState, stored = next): L
       const after = nextFeedState(load.state, outcome, load.source);
       const kept = new KeptCopies(feed, options.dataDir, after);
       forget();
-      const rest = await tryCandidates({ ...load, state: after, kept }, localCopies(feed, options, kept));
+      const rest = await tryCopies({ ...load, state: after, kept }, localCopies(feed, options, kept));
       const all = { ...rest, refusals: [...tried.refusals, refusal, ...rest.refusals] };
       return loadedFeed(load, all, after, next);
     },

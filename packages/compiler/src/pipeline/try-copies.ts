@@ -9,7 +9,7 @@ import type { KeptCopies } from "../fetch/kept-copies.ts";
 import { mirrorName } from "../fetch/mirror-url.ts";
 import { type FeedAttempt, planRequest } from "../fetch/next-state.ts";
 import type { Hold } from "../fetch/schedule.ts";
-import { candidates, isRemote, lackingCredentials, type SourceOptions } from "../fetch/source.ts";
+import { isRemote, lackingCredentials, type SourceOptions } from "../fetch/source.ts";
 import { MmdbError } from "../mmdb/mmdb.ts";
 import { type Age, requireGood } from "../validate/copy-gates.ts";
 import { type Readable, readCopy } from "../validate/read-copy.ts";
@@ -56,20 +56,10 @@ export interface Tried {
   readonly used?: Used;
 }
 
-/** Tries the candidates. */
-export async function tryCopies(
-  request: Omit<Load, "source" | "hold">,
-): Promise<{ load: Load; tried: Tried }> {
-  const load = prepare(request);
-  const { feed, options, kept, hold } = load;
-  const copies = candidates(feed, { ...options, isDue: hold === undefined }, kept);
-  return { load, tried: await tryCandidates(load, copies) };
-}
-
 const GEO_SETS: readonly string[] = [...FEED_SETS.geo.deciding, ...FEED_SETS.geo.other];
 
 /** Decides whether to request the source. If the request counts against a budget, it is recorded first. */
-function prepare(load: Omit<Load, "source" | "hold">): Load {
+export function prepareLoad(load: Omit<Load, "source" | "hold">): Load {
   const { feed, options, state } = load;
   const { dataDir, mirror, now, chance, onlyDue, keepGeo, since, accept } = options;
   const source = { feed, mirror: mirror && mirrorName(mirror), now, chance };
@@ -83,7 +73,7 @@ function prepare(load: Omit<Load, "source" | "hold">): Load {
 }
 
 /** Tries these copies in order. */
-export async function tryCandidates(load: Load, copies: AsyncIterable<Candidate>): Promise<Tried> {
+export async function tryCopies(load: Load, copies: AsyncIterable<Candidate>): Promise<Tried> {
   const { feed, options, trusted, state, kept } = load;
   const refusals: Refusal[] = [];
   let older: Used | undefined;
