@@ -5,6 +5,7 @@ import type { HostReport, Verify } from "@inkling/data";
 import type { FeedTable, Noun, Updates } from "@inkling/operations";
 import type { AdminTokenStore, ValidAdminToken } from "@inkling/store/admin-token";
 import type { Author } from "@inkling/store/audit";
+import type { EpochMs } from "@inkling/store/keys/key";
 import type { LiveKeys } from "@inkling/store/keys/live-keys";
 import type { LiveOverrides } from "@inkling/store/overrides/live-overrides";
 import type { LiveRulesets } from "@inkling/store/rulesets/live-rulesets";
@@ -49,8 +50,7 @@ export interface AdminAppOptions {
   /** Loads the generator of the OpenAPI document. It is loaded lazily, because it imports the handlers of `admin/`. */
   readonly documents: () => Promise<{ readonly adminOpenApi: (version: string) => unknown }>;
   readonly log: Log;
-  /** Epoch ms. */
-  readonly now: () => number;
+  readonly now: () => EpochMs;
   /** Milliseconds on a monotonic clock. */
   readonly elapsed: () => number;
   readonly newRequestId: () => string;

@@ -11,6 +11,7 @@
 
 import { timingSafeEqual } from "node:crypto";
 import { randomBase62 } from "@inkling/engine";
+import type { EpochMs } from "@inkling/store/keys/key";
 import { hashToken } from "@inkling/store/keys/token";
 
 export const SESSION_COOKIE = "inkling_admin";
@@ -38,8 +39,7 @@ function cookieName({ headers }: Request): string {
 export interface Session {
   /** The author in the audit trail. */
   readonly author: string;
-  /** Epoch ms. */
-  readonly expiresAt: number;
+  readonly expiresAt: EpochMs;
   /** Hash of the token that was used to log in. When the token becomes invalid, the session ends. */
   readonly tokenHash: string;
   readonly secretHash: string;

@@ -5,7 +5,7 @@ import type { ProblemCode, SettingsOf } from "@inkling/contract";
 import type { IpAddress, LoadedRelease, Overrides, Prefix } from "@inkling/engine";
 import type { Precisions } from "@inkling/engine/assess";
 import type { Decisions } from "@inkling/store/decisions/record";
-import type { Key } from "@inkling/store/keys/key";
+import type { EpochMs, Key } from "@inkling/store/keys/key";
 import type { Keyring } from "@inkling/store/keys/keyring";
 import type { PublishedRuleset } from "@inkling/store/rulesets/record";
 import type { VisitorCounts } from "../decisions/visitor-counts.ts";
@@ -62,8 +62,7 @@ export interface AppOptions extends StatusSource {
   readonly tracer?: Tracer | undefined;
   /** Returns the documents. The first call loads them, so that startup does not wait for them. */
   readonly documents: () => Promise<OpenDocuments>;
-  /** Epoch ms. */
-  readonly now: () => number;
+  readonly now: () => EpochMs;
   /** Milliseconds on a monotonic clock. */
   readonly elapsed: () => number;
   readonly newRequestId: () => string;

@@ -170,7 +170,10 @@ export class UsageRecorder {
   /** The current state, including what the cells have counted so far. */
   get state(): UsageState {
     this.options.cells?.collect(this, this.options.now());
-    const pending = lookupsIn(this.batch?.entries ?? []) + lookupsIn(entriesOf(this.waiting));
+    let pending = 0;
+    for (const { lookup, count } of this.batch?.entries ?? []) if (LOOKUPS.has(lookup)) pending += count;
+    for (const keys of this.waiting.values())
+      for (const counts of keys.values()) for (const scope of SCOPES) pending += counts[scope] ?? 0;
     const { failures, failuresInRow } = this;
     const lastError = this.lastError === undefined ? undefined : messageOf(this.lastError);
     const isReadOnly = this.lastError instanceof StoreError && this.lastError.isReadOnly;
@@ -249,6 +252,3 @@ function entriesOf(waiting: Waiting): UsageEntry[] {
 }
 
 const LOOKUPS: ReadonlySet<Counted> = new Set(SCOPES);
-
-const lookupsIn = (entries: readonly UsageEntry[]) =>
-  entries.reduce((sum, { lookup, count }) => (LOOKUPS.has(lookup) ? sum + count : sum), 0);

@@ -34,6 +34,7 @@ import {
   type Ruleset,
   UNSTORED_ID,
 } from "@inkling/engine/assess";
+import type { EpochMs } from "@inkling/store/keys/key";
 import { overrideJson } from "@inkling/store/overrides/record";
 import type { PublishedRuleset } from "@inkling/store/rulesets/record";
 import { type Problem, problem, problemBody } from "../http/problems.ts";
@@ -47,8 +48,7 @@ import { notAValue, reservedText } from "./value-texts.ts";
 interface OperatorSource {
   readonly release: LoadedRelease;
   readonly overrides: Overrides;
-  /** Epoch ms. */
-  readonly now: number;
+  readonly now: EpochMs;
 }
 
 type VisitorAnswer =

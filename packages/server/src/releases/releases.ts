@@ -25,6 +25,7 @@ import {
   segmentFiles,
 } from "@inkling/data";
 import type { LoadedRelease } from "@inkling/engine";
+import type { EpochMs } from "@inkling/store/keys/key";
 import { z } from "zod";
 import { Reports } from "./reports.ts";
 
@@ -42,14 +43,12 @@ const starts = z.object({ release: z.string(), at: z.array(z.number()) });
 export interface Refusal {
   readonly name: string;
   readonly reason: string;
-  /** Epoch ms. */
-  readonly at: number;
+  readonly at: EpochMs;
 }
 
 interface ReleasesOptions {
   readonly dataDir: string;
-  /** Epoch ms. */
-  readonly now: () => number;
+  readonly now: () => EpochMs;
   /** Reads a whole release. @throws ReleaseError if the release is unsound */
   readonly verify: (dataDir: string, name: string, signal: AbortSignal) => Promise<void>;
   /** Whether lookups without data are answered. Otherwise, the log lists the data that a release lacks. */
@@ -62,8 +61,7 @@ interface ReleasesOptions {
 }
 
 interface InUse extends NamedRelease {
-  /** Epoch ms. */
-  readonly since: number;
+  readonly since: EpochMs;
 }
 
 export class Releases extends Reports {

@@ -4,13 +4,13 @@
 // are buffered for up to 200 ms, so that one write serves many requests. Other lines are written immediately.
 
 import type { LogEvent, LogLevel, ProblemCode } from "@inkling/contract";
+import type { EpochMs } from "@inkling/store/keys/key";
 
 interface LogOptions {
   readonly level: LogLevel;
   /** Writes whole lines. */
   readonly write: (lines: string) => void;
-  /** Epoch ms. */
-  readonly now: () => number;
+  readonly now: () => EpochMs;
 }
 
 interface AccessLine {

@@ -4,6 +4,7 @@
 import type { LabelsOf, METRICS, MetricName } from "@inkling/contract";
 import type { ChannelReport } from "@inkling/data";
 import { type FeedReport, feedAgeSeconds, type Release } from "@inkling/engine";
+import type { KeyringState } from "@inkling/store/keys/keyring";
 import type { Counts } from "./counts.ts";
 
 /** The parts of the server's objects that metrics are read from. Times are epoch ms. */
@@ -23,12 +24,7 @@ export interface MetricsSource {
   };
   readonly keyring: {
     readonly refused: ReadonlySet<string>;
-    readonly state: {
-      readonly keys: number;
-      readonly checkedAt: number | undefined;
-      readonly failures: number;
-      readonly stale?: boolean;
-    };
+    readonly state: Pick<KeyringState, "keys" | "checkedAt" | "failures" | "stale">;
   };
   /** Whether notices report changes by other hosts. "off" is for SQLite. */
   readonly notices: { readonly state: "off" | "polling" | "listening" };

@@ -7,6 +7,7 @@
 
 import type { DecisionAnswer } from "@inkling/contract";
 import { messageOf } from "@inkling/data";
+import type { EpochMs } from "@inkling/store/keys/key";
 import type { Counts } from "./counts.ts";
 import type { Log } from "./log.ts";
 
@@ -153,8 +154,7 @@ export class RequestSpan {
   private readonly traceId: string;
   private readonly id: string;
   private readonly parentId: string | undefined;
-  /** Epoch ms. */
-  private readonly now: number;
+  private readonly now: EpochMs;
   private readonly started: number;
   private readonly decisions: Span[] = [];
 

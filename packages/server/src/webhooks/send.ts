@@ -18,6 +18,7 @@ import {
   systemResolve,
 } from "@inkling/operations/webhook-destination";
 import type { Attempt, ClaimedDelivery } from "@inkling/store/deliveries";
+import type { EpochMs } from "@inkling/store/keys/key";
 import type { SigningWebhook } from "@inkling/store/webhooks";
 
 /** Maximum milliseconds from looking up the host name to reading the response's status. */
@@ -28,8 +29,7 @@ const GONE = 410;
 export interface SendOptions {
   /** This program's version. */
   readonly version: string;
-  /** Epoch ms. */
-  readonly now: () => number;
+  readonly now: () => EpochMs;
   readonly resolve?: Resolve;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;

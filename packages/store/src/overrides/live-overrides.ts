@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { EventLog } from "@inkling/contract";
 import { DATA_FOLDER, EMPTY_HINT, EmptyDatabaseError, Live, SnapshotFile, storeSource } from "@inkling/data";
 import { type Override, Overrides } from "@inkling/engine";
+import type { EpochMs } from "../keys/key.ts";
 import { readSnapshot, snapshotText } from "./file.ts";
 import { overridesOf } from "./record.ts";
 
@@ -30,8 +31,7 @@ interface OverrideSource {
 interface LiveOverridesOptions {
   readonly store: OverrideSource;
   readonly dataDir: string;
-  /** Epoch ms. */
-  readonly now?: () => number;
+  readonly now?: () => EpochMs;
   readonly refreshMs?: number;
   readonly log?: EventLog;
   /** Called when the set of active overrides has changed. */

@@ -6,6 +6,7 @@
 import { join } from "node:path";
 import type { EventLog } from "@inkling/contract";
 import { DATA_FOLDER, Live, SnapshotFile, storeSource } from "@inkling/data";
+import type { EpochMs } from "../keys/key.ts";
 import {
   loadedRuleset,
   NO_RULESET,
@@ -36,8 +37,7 @@ interface RulesetSource {
 interface LiveRulesetOptions {
   readonly store: RulesetSource;
   readonly dataDir: string;
-  /** Epoch ms. */
-  readonly now?: () => number;
+  readonly now?: () => EpochMs;
   readonly refreshMs?: number;
   readonly log?: EventLog;
   /** Called when another ruleset is active. */
