@@ -70,7 +70,7 @@ function link(names: readonly string[], project: string): void {
  */
 export async function installClient(project: string): Promise<readonly string[]> {
   await install("client", project);
-  link(["express", "express-4", "fastify", "hono", "@koa/bodyparser", "@types"], project);
+  link(["better-auth", "express", "express-4", "fastify", "hono", "@koa/bodyparser", "@types"], project);
   symlinkSync(join(CLIENT, "node_modules/koa"), join(project, "node_modules/koa"));
   writeFileSync(join(project, "package.json"), '{"type":"module"}');
   const files = await run(["tar", "-tzf", await archiveOf("client")], project);

@@ -11,11 +11,30 @@ import { type BetterAuthOptions, betterAuth } from "better-auth";
 import { getMigrations } from "better-auth/db/migration";
 import { inklingPlugin, type PluginOptions } from "../../../packages/client/src/middleware/better-auth.ts";
 import type { Admitted } from "../../../packages/client/src/middleware/protect.ts";
+import type { FakeOptions } from "../../../packages/client/src/testing/index.ts";
 import { fakeVisitors } from "../../../packages/client/test/fake-visitors.ts";
+import { namedBlocks } from "../../harness/named-blocks.ts";
 import { tried } from "../../harness/recorded-rows.ts";
 import { temporaryFolder } from "../../harness/release.ts";
 
 const ORIGIN = "http://example.com";
+const PLUGIN = join(import.meta.dir, "../../../packages/client/src/middleware/better-auth.ts");
+
+const signUpRequest = (email: string, from: string) =>
+  new Request(`${ORIGIN}/api/auth/sign-up/email`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Origin: ORIGIN, "X-Forwarded-For": from },
+    body: JSON.stringify({ email, password: "correct horse", name: "Jane" }),
+  });
+
+const settingsOf = (database: Database) =>
+  ({
+    baseURL: ORIGIN,
+    secret: "a secret of the test, thirty-two bytes long",
+    database,
+    telemetry: { enabled: false },
+    logger: { disabled: true },
+  }) satisfies BetterAuthOptions;
 
 async function application(
   client = fakeVisitors(),
@@ -25,12 +44,8 @@ async function application(
   const database = new Database(":memory:");
   const decisions: [string, string][] = [];
   const options = {
-    baseURL: ORIGIN,
-    secret: "a secret of the test, thirty-two bytes long",
-    database,
+    ...settingsOf(database),
     emailAndPassword: { enabled: true },
-    telemetry: { enabled: false },
-    logger: { disabled: true },
     plugins: [
       inklingPlugin(client, {
         trustProxy: 1,
@@ -45,14 +60,7 @@ async function application(
   const { runMigrations } = await getMigrations(options);
   await runMigrations();
   const auth = betterAuth(options);
-  const signUp = (email: string, from: string) =>
-    auth.handler(
-      new Request(`${ORIGIN}/api/auth/sign-up/email`, {
-        method: "POST",
-        headers: { "Content-Type": "application/json", Origin: ORIGIN, "X-Forwarded-For": from },
-        body: JSON.stringify({ email, password: "correct horse", name: "Jane" }),
-      }),
-    );
+  const signUp = (email: string, from: string) => auth.handler(signUpRequest(email, from));
   const users = () => database.query("SELECT email FROM user").all() as { email: string }[];
   return { auth, signUp, users, decisions };
 }
@@ -113,38 +121,65 @@ describe("a sign-up with better-auth", () => {
     assert.equal((await signUp("jane@example.com", "192.0.2.1")).status, 200);
   });
 
-  test("keeps the id of its decision, as auth-hooks.md shows, and a sign-in is not asked about", async () => {
+  test("keeps the id of its decision, with the module of auth-hooks.md", async () => {
     const page = readFileSync(join(import.meta.dir, "../../../docs/auth-hooks.md"), "utf8");
-    const [, code] = /^```ts\n(import type \{ Admitted[\s\S]*?)^```$/m.exec(page)!;
-    const file = join(temporaryFolder(), "on-decision.ts");
-    writeFileSync(file, code!);
-    const { decisions, onDecision } = await import(file);
-    const client = fakeVisitors();
-    const { auth, signUp } = await application(client, { onDecision });
-    await signUp("jane@example.com", "192.0.2.6");
+    const database = new Database(":memory:");
+    const { runMigrations } = await getMigrations(settingsOf(database));
+    await runMigrations();
+    Object.assign(globalThis, { inkling: fakeVisitors(), settings: settingsOf(database) });
+    const code = namedBlocks(page, "ts")
+      .get("auth.ts")!
+      .replace(/^import \{ type Admitted.*\n/m, "")
+      .replace('"@inkling/client/better-auth"', JSON.stringify(PLUGIN))
+      .replace('"better-auth"', JSON.stringify(import.meta.resolve("better-auth")))
+      .replace(/new Inkling\(.*\)/, "globalThis.inkling")
+      .replace("betterAuth({", "$&\n  ...globalThis.settings,");
+    const file = join(temporaryFolder(), "auth.ts");
+    writeFileSync(file, code);
+    const { auth, decisions } = await import(file);
+    for (const [email, from] of [
+      ["jane@example.com", "192.0.2.6"],
+      ["jane@disposable.example", "192.0.2.1"],
+    ] as const)
+      assert.equal((await auth.handler(signUpRequest(email, from))).status, 200);
     assert.deepEqual([...decisions], [["jane@example.com", "asm_0000000000000000"]]);
-    client.server.reset();
+    assert.deepEqual(database.query("SELECT email FROM user").all(), [{ email: "jane@example.com" }]);
+  });
+
+  test("is decided about, and a sign-in is not", async () => {
+    const client = fakeVisitors();
+    const { auth, signUp } = await application(client);
+    await signUp("jane@example.com", "192.0.2.6");
+    assert.equal(client.server.requests.length, 1);
     await auth.api.signInEmail({
       body: { email: "jane@example.com", password: "correct horse" },
       headers: new Headers({ "X-Forwarded-For": "192.0.2.6" }),
     });
-    assert.deepEqual(client.server.requests, []);
+    assert.equal(client.server.requests.length, 1);
   });
 
-  for (const [onUnavailable, status] of [
-    ["allow", 200],
-    ["deny", 503],
+  for (const [failure, options, status, code] of [
+    ["TIMED_OUT", {}, 200],
+    ["TIMED_OUT", { onUnavailable: "deny" }, 503, "SIGN_UP_UNCHECKED"],
+    ["KEY_EXPIRED", {}, 200],
+    ["RATE_LIMITED", {}, 503, "SIGN_UP_UNCHECKED"],
+    ["RATE_LIMITED", { onUnavailable: "allow", onThrottled: "allow" }, 200],
+    ["SCOPE_REQUIRED", {}, 422, "FAILED_TO_CREATE_USER"],
   ] as const)
-    test(`during an outage, by onUnavailable: ${onUnavailable}`, async () => {
-      const warn = spyOn(console, "warn").mockImplementation(() => {});
-      const client = fakeVisitors({ onUnavailable });
-      client.server.fail("TIMED_OUT");
-      const { signUp, users, decisions } = await application(client as never);
-      assert.equal((await signUp("jane@example.com", "192.0.2.1")).status, status);
-      assert.equal(users().length, status === 200 ? 1 : 0);
-      assert.deepEqual(decisions, status === 200 ? [["jane@example.com", "TIMED_OUT"]] : []);
-      warn.mockRestore();
-    });
+    for (const requireEmailVerification of [false, true])
+      test(`without a decision: ${failure} ${JSON.stringify({ ...options, requireEmailVerification })}`, async () => {
+        const warn = spyOn(console, "warn").mockImplementation(() => {});
+        const client = fakeVisitors(options as FakeOptions<"throw">);
+        client.server.fail(failure);
+        const emailAndPassword = { enabled: true, requireEmailVerification };
+        const { signUp, users, decisions } = await application(client, {}, { emailAndPassword });
+        const response = await signUp("jane@example.com", "192.0.2.1");
+        assert.equal(response.status, status);
+        assert.equal(((await response.json()) as { code?: string }).code, code);
+        assert.equal(users().length, status === 200 ? 1 : 0);
+        assert.deepEqual(decisions, status === 200 ? [["jane@example.com", failure]] : []);
+        warn.mockRestore();
+      });
 
   test("of the application's own is not asked about", async () => {
     const { auth, users } = await application();

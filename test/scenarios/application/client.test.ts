@@ -3,7 +3,7 @@
 // servers.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { NO_FLAGS, SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "@inkling/contract";
 import { parsePeer } from "@inkling/engine";
@@ -12,7 +12,8 @@ import fc from "fast-check";
 import { CLIENT_ERRORS, SERVER_ERRORS } from "../../../packages/client/src/error-codes.ts";
 import { InklingError } from "../../../packages/client/src/errors.ts";
 import { formatIp, parseIp } from "../../../packages/client/src/ip.ts";
-import { namedBlocks } from "../../harness/named-blocks.ts";
+import { namedBlocks, sectionOf } from "../../harness/named-blocks.ts";
+import { HOW_TO_INSTALL, hasPeer, PEERS, peerPath } from "../../harness/peers.ts";
 import { CLIENT, installClient, run } from "../../harness/published-packages.ts";
 import { tried } from "../../harness/recorded-rows.ts";
 import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "../../harness/release.ts";
@@ -23,22 +24,58 @@ const README = readFileSync(join(CLIENT, "README.md"), "utf8");
 const MIDDLEWARE = readFileSync(join(CLIENT, "MIDDLEWARE.md"), "utf8");
 const HOOKS = readFileSync(join(ROOT, "docs/auth-hooks.md"), "utf8");
 const SIGN_UP = readFileSync(join(ROOT, "docs/sign-up-protection.md"), "utf8");
-/** Examples in TypeScript on both pages. Next.js resolves a file without its extension, which Node does not. */
-const blocks = [...`${README}\n${MIDDLEWARE}`.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text]) =>
-  text!.replace(/ from "(\.\/[\w-]+)";$/gm, ' from "$1.js";'),
-);
+const CAPTCHA = readFileSync(join(ROOT, "docs/captcha.md"), "utf8");
+const LOGIN = readFileSync(join(ROOT, "docs/login-protection.md"), "utf8");
+const filesIn = (...sections: string[]) => [...namedBlocks(sections.join(""), "ts")];
+const CAPTCHA_SERVER = sectionOf(CAPTCHA, "The server");
+const turnstile = filesIn(CAPTCHA_SERVER).find(([name]) => name === "turnstile.ts")!;
+/** Next.js resolves a file without its extension, which Node does not. */
+const withExtensions = (text: string) => text.replace(/ from "(\.\.?\/[\w/-]+)";$/gm, ' from "$1.js";');
+/** The README's tests of a route, which are in folders of their own. */
+const ROUTE_TESTS = /^### Test a protected route\n[\s\S]*?(?=^## )/m.exec(README)![0];
+/** The other examples in TypeScript on both pages, and what they import. */
+const blocks = [
+  turnstile[1],
+  ...[...`${README.replace(ROUTE_TESTS, "")}\n${MIDDLEWARE}`.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(
+    ([, text]) => withExtensions(text!),
+  ),
+];
 /** Recipes of sign-up-protection.md, which compile in TypeScript too. Koa has no types here. */
 const recipes = ["express", "fastify", "hono", "next"].map((framework) => {
   const isIt = (text: string) => text.includes(`"@inkling/client/${framework}"`);
   return [...SIGN_UP.matchAll(/^```[jt]s\n([\s\S]*?)^```$/gm)].map(([, text]) => text!).find(isIt)!;
 });
-/** The recipe with a CAPTCHA in TypeScript, with the import that the page names. */
-const CAPTCHA = namedBlocks(readFileSync(join(ROOT, "docs/captcha.md"), "utf8"), "js|ts");
-const captcha = [
-  ["captcha.ts", CAPTCHA.get("captcha.ts")!],
-  ["with-captcha.ts", CAPTCHA.get("sign-up.mjs")!.replace("./captcha.mjs", "./captcha.js")],
-] as const;
-const [login] = namedBlocks(readFileSync(join(ROOT, "docs/login-protection.md"), "utf8"), "ts");
+const [NODE_RUNNER] = /^import .* from "node:test";$/m.exec(ROUTE_TESTS)!;
+const [, CASES] = /^```ts\n(\/\/ the end of the test's file\n[\s\S]*?)^```$/m.exec(ROUTE_TESTS)!;
+type Files = readonly (readonly [name: string, text: string])[];
+const routeTest = (framework: string): Files =>
+  filesIn(sectionOf(README, `In ${framework}`)).map(([name, head]) => [basename(name), head + CASES!]);
+/** The pages' unit tests, each with the modules that it tests. */
+const UNIT_TESTS: Readonly<Record<string, Files>> = {
+  Express: [...filesIn(CAPTCHA_SERVER), ...routeTest("Express and Koa")],
+  Fastify: [...filesIn(CAPTCHA_SERVER, sectionOf(CAPTCHA, "Fastify")), ...routeTest("Fastify")],
+  Hono: [...filesIn(CAPTCHA_SERVER, sectionOf(CAPTCHA, "Hono")), ...routeTest("Hono")],
+  Koa: [...filesIn(CAPTCHA_SERVER, sectionOf(CAPTCHA, "Koa")), ...routeTest("Express and Koa")],
+  "Next.js": [
+    turnstile,
+    ["sign-up.ts", filesIn(sectionOf(MIDDLEWARE, "Next.js")).find(([name]) => name === "app/sign-up.ts")![1]],
+    ...routeTest("Next.js"),
+  ],
+  logins: [...filesIn(sectionOf(LOGIN, "The check")), ...filesIn(sectionOf(LOGIN, "Unit test"))],
+};
+const LOGIN_ROUTES: Readonly<Record<string, Files>> = Object.fromEntries(
+  ["Express", "Fastify", "Hono", "Next.js"].map((framework) => [
+    `login ${framework}`,
+    filesIn(sectionOf(LOGIN, "The check"), sectionOf(LOGIN, framework)).map(
+      ([name, text]) => [basename(name), text.replace("../../attempts", "./attempts")] as const,
+    ),
+  ]),
+);
+const folderOf = (name: string) => join(project, `unit-${name.replace(/\W/g, "-")}`);
+function writeFiles(folder: string, files: Files): void {
+  mkdirSync(folder, { recursive: true });
+  for (const [name, text] of files) writeFileSync(join(folder, name), text);
+}
 /** The compiler's flags beyond `strict` that the README says its examples compile with. */
 const FLAGS = [
   .../^The examples also compile with ([\s\S]*?)\.$/m.exec(README)![1]!.matchAll(/`(\w+)`/g),
@@ -105,6 +142,13 @@ beforeAll(async () => {
 });
 afterAll(() => server.kill());
 
+/** The files on Node's test runner, with the line that the README says. */
+const onNodeRunner = (files: Files): Files =>
+  files.map(([name, text]) => [
+    name,
+    withExtensions(text.replace(/^import .* from "vitest";$/m, NODE_RUNNER!)),
+  ]);
+
 describe("the package", () => {
   test("holds what was built, its pages and its licence, and nothing else", () => {
     const modules = new Bun.Glob("**/*.ts").scanSync(join(CLIENT, "src"));
@@ -163,9 +207,12 @@ describe("the package", () => {
       const [name = `readme-${i}`, module = ""] = fileOf(text) ?? [];
       writeFileSync(join(project, `${basename(name)}.${module}ts`), text);
     });
-    const hook = /^```ts\n(import type \{ Admitted[\s\S]*?)^```$/m.exec(HOOKS)![1]!;
-    for (const [name, text] of [...captcha, login!, ["hook.ts", hook] as const])
-      writeFileSync(join(project, name), text);
+    writeFiles(project, [
+      ...filesIn(HOOKS),
+      ["bun.d.ts", 'declare module "bun:sqlite" { export class Database {} }\n'],
+    ]);
+    for (const [name, files] of Object.entries({ ...UNIT_TESTS, ...LOGIN_ROUTES }))
+      writeFiles(folderOf(name), onNodeRunner(files));
     const subPaths = Object.keys(JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8")).exports);
     const frameworks = subPaths
       .filter((path) => path !== "." && path !== "./package.json")
@@ -188,7 +235,7 @@ describe("the package", () => {
     };
     writeFileSync(
       join(project, "tsconfig.json"),
-      JSON.stringify({ compilerOptions, include: ["*.ts", "*.mts"] }),
+      JSON.stringify({ compilerOptions, include: ["*.ts", "unit-*"] }),
     );
     expect(await run([join(ROOT, "node_modules/.bin/tsc"), "-p", "."], project)).toBe("");
   });
@@ -199,7 +246,7 @@ describe("an existing service", () => {
   test.each(["module", "commonjs"])("compiles the recipe with the README's settings: %s", async (type) => {
     const folder = join(project, type);
     mkdirSync(folder);
-    for (const [name, text] of captcha) writeFileSync(join(folder, name), text);
+    writeFiles(folder, filesIn(CAPTCHA_SERVER));
     writeFileSync(join(folder, "package.json"), JSON.stringify({ type }));
     writeFileSync(join(folder, "tsconfig.json"), settings!);
     const compile = (...args: string[]) =>
@@ -336,14 +383,21 @@ describe.each(RUNTIMES.filter(([, [program]]) => program !== ""))("on %s", (name
     expect(results.paced).toEqual(new Array(500).fill("ok")));
 
   if (isTypeScript) {
-    test("the README's unit tests pass", async () => {
-      const examples = blocks.filter((text) => text.includes("@inkling/client/testing"));
-      expect(examples).toHaveLength(4);
-      for (const example of examples) {
-        writeFileSync(join(project, "unit.test.mjs"), typeScript.transformSync(example));
-        const isForRunner = name === "Bun" && example.includes('"node:test"');
-        await run([command[0], ...(isForRunner ? ["test"] : []), "./unit.test.mjs"], project);
-      }
+    test("the README's example of the fake passes", async () => {
+      const [example, ...others] = blocks.filter((text) => text.includes("@inkling/client/testing"));
+      expect(others).toEqual([]);
+      writeFileSync(join(project, "fake.mjs"), typeScript.transformSync(example!));
+      await run([command[0], "fake.mjs"], project);
+    });
+
+    test.each(Object.entries(UNIT_TESTS))("the pages' unit test passes: %s", async (framework, files) => {
+      const folder = folderOf(`${name} ${framework}`);
+      const compiled = onNodeRunner(files).map(
+        ([file, text]) => [file.replace(/ts$/, "js"), typeScript.transformSync(text)] as const,
+      );
+      writeFiles(folder, compiled);
+      const [file] = compiled.at(-1)!;
+      await run([command[0], ...(name === "Bun" ? ["test"] : ["--test"]), `./${file}`], folder);
     });
 
     test("the server action for Next.js answers each visitor", async () => {
@@ -416,6 +470,27 @@ console.log(JSON.stringify(answers));`;
   test("a wrong key, and an unavailable server", () => {
     expect(results.wrongKey).toMatchObject({ code: "KEY_INVALID", httpStatus: 401 });
     expect(results.unavailable).toEqual({ available: false, verdict: "deny", error: "CONNECTION_FAILED" });
+  });
+});
+
+describe("vitest", () => {
+  if (!hasPeer("vitest")) {
+    test.skip(`needs ${HOW_TO_INSTALL}`, () => {});
+    return;
+  }
+  test.each(Object.entries(UNIT_TESTS))("runs the pages' unit test: %s", async (framework, files) => {
+    const folder = join(project, "vitest", framework);
+    writeFiles(folder, files);
+    symlinkSync(PEERS, join(folder, "node_modules"));
+    const printed = await run(["env", "NO_COLOR=1", NODE, join(PEERS, "vitest/vitest.mjs"), "run"], folder);
+    const [shown] = /^ +Tests .*$/m.exec(framework === "logins" ? "      Tests  5 passed (5)" : ROUTE_TESTS)!;
+    expect(printed).toContain(shown);
+    tried(
+      import.meta.path,
+      "vitest",
+      peerPath("vitest"),
+      "the unit tests of routes and logins, as in the client's README",
+    );
   });
 });
 

@@ -9,7 +9,7 @@ import { openStore } from "@inkling/store";
 import { launchBrowser, openPage } from "../../harness/browser.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { createDjangoProject } from "../../harness/django-project.ts";
-import { namedBlocks } from "../../harness/named-blocks.ts";
+import { namedBlocks, sectionOf } from "../../harness/named-blocks.ts";
 import { HOW_TO_INSTALL, hasPeer, PEERS, peerPath } from "../../harness/peers.ts";
 import { freePort } from "../../harness/ports.ts";
 import { installClient, run } from "../../harness/published-packages.ts";
@@ -38,7 +38,6 @@ const project = temporaryFolder();
 const children: Bun.Subprocess[] = [];
 let inkling: SmallServer;
 
-const sectionOf = (title: string) => PAGE.split(/^## /m).find((part) => part.startsWith(`${title}\n`))!;
 /** The variables that the page sets to try the CAPTCHA. */
 const { TURNSTILE_SITE_KEY, TURNSTILE_SECRET } = Object.fromEntries(
   /^export (TURNSTILE.+)$/m
@@ -77,6 +76,7 @@ afterAll(async () => {
 });
 
 type Command = (file: string, port: string) => readonly string[];
+type Files = readonly (readonly [name: string, code: string])[];
 interface Recipe {
   readonly command: Command;
   /** Its section, if that has another name. */
@@ -88,7 +88,7 @@ interface Recipe {
   /** Changes the recipe's text, for what the page leaves to the reader's application. */
   readonly change?: (code: string) => string;
   /** Files in place of the section's. The command gets the last one. */
-  readonly files?: Iterable<readonly [name: string, code: string]>;
+  readonly files?: Iterable<Files[number]>;
   /** Runs in the recipe's folder before its files are added to it. */
   readonly create?: (folder: string) => Promise<unknown>;
   /** Headers that the application needs of every request. */
@@ -103,7 +103,7 @@ async function start(
   {
     command,
     change = (code) => code,
-    files = namedBlocks(sectionOf(section), "js|ts|python"),
+    files = namedBlocks(sectionOf(PAGE, section), "js|ts|python"),
     create,
     prepare,
   }: Recipe,
@@ -161,10 +161,11 @@ const expectedRows = (page: string) =>
     Number(status),
     expect.stringContaining(text!),
   ]);
-const EXPECTED = expectedRows(sectionOf("Try it"));
+const EXPECTED = expectedRows(sectionOf(PAGE, "Try it"));
 
-const node = (version: string): Recipe => ({ command: (file) => [NODE, file], version });
-const bun = (version: string): Recipe => ({ command: (file) => [BUN, file], version });
+const onNode: Command = (file) => [NODE, file];
+const onBun: Command = (file) => [BUN, file];
+const node = (version: string): Recipe => ({ command: onNode, version });
 const python = ["python3", "/usr/bin/python3"].find(
   (program) =>
     Bun.which(program) !== null &&
@@ -185,7 +186,7 @@ const pythonic = (framework: string, ...args: string[]): Recipe | undefined =>
 const RECIPES: Readonly<Record<string, Recipe | undefined>> = {
   Express: node("express"),
   Fastify: node("fastify"),
-  Hono: bun("hono"),
+  Hono: { command: onBun, version: "hono" },
   Koa: node("../packages/client/node_modules/koa"),
   // The package is a hundred times as large as the others, and its handlers get a Request.
   "Next.js": {
@@ -234,7 +235,7 @@ const ROUTE = "app/api/sign-up/route.ts";
 /** The route with the import that the page names, and the last two lines of the recipe. */
 function routeOfHandler(): string {
   expect(MIDDLEWARE_PAGE).toContain("import `createPost` from `../../sign-up`, and keep the last two lines");
-  const [code] = namedBlocks(sectionOf("Next.js"), "ts").values();
+  const [code] = namedBlocks(sectionOf(PAGE, "Next.js"), "ts").values();
   return `import { createPost } from "../../sign-up";\n${code!.trim().split("\n").slice(-2).join("\n")}`;
 }
 const nextIn = (folder: string) => join(folder, "node_modules/next/dist/bin/next");
@@ -294,56 +295,42 @@ describe.each(
 });
 
 const SITEVERIFY = /https:\/\/challenges\S+siteverify/;
-const PAGE_FILES = namedBlocks(CAPTCHA_PAGE, "js|ts|html");
-const filesOf = (...names: string[]) => names.map((name) => [name, PAGE_FILES.get(name)!] as const);
-/**
- * A recipe of sign-up-protection.md with the hook that the page has for its framework. Its handler creates the account of
- * every visitor with a decision.
- */
-function withHookOf(framework: string): Recipe {
-  const hook = new RegExp(`^${framework}:\n\n\`\`\`js\n([\\s\\S]*?)^\`\`\`$`, "m").exec(CAPTCHA_PAGE)![1]!;
-  const module = PAGE_FILES.get("captcha.mjs")!.replace(
-    /^ {2}async onChallenge[\s\S]*?^ {2}\},\n/m,
-    () => hook,
-  );
-  const [recipe] = namedBlocks(sectionOf(framework), "js").values();
-  const code = recipe!
-    .replace("trustProxy: 1", "trustProxy: 1, ...captcha")
-    .replace(
-      /\w[\w.]*\.action === "allow"/,
-      (action) => `(${action} || ${action.split(".action")[0]}.score !== undefined)`,
-    );
-  return {
-    command: RECIPES[framework]!.command,
-    files: [
-      ["captcha.mjs", module],
-      ["sign-up.mjs", `import { captcha } from "./captcha.mjs";\n${code}`],
-    ],
-  };
-}
+/** The blocks of a page's sections that are files. A section's file replaces that of an earlier section. */
+const filesOf = (page: string, ...titles: string[]) =>
+  namedBlocks(titles.map((title) => sectionOf(page, title)).join(""), "ts|python");
+const captchaFiles = (...titles: string[]) => filesOf(CAPTCHA_PAGE, "The server", ...titles);
+/** The files of the page that a browser reads. */
+const PUBLIC = namedBlocks(CAPTCHA_PAGE, "js|html");
+const typeScript = new Bun.Transpiler({ loader: "ts" });
+/** Runs a recipe in TypeScript on Node, as `npx tsx` does. */
+const transpiled = (files: ReadonlyMap<string, string>, others: Iterable<Files[number]> = []) => ({
+  command: onNode,
+  files: [
+    ...others,
+    ...[...files].map(([name, code]) => [name.replace(/ts$/, "js"), typeScript.transformSync(code)] as const),
+  ],
+});
+/** The last file is a route of Next.js, here without Next.js. */
+const routed = (files: Files) => ({
+  command: RECIPES["Next.js"]!.command,
+  files: files.map(
+    ([name, code], i) => [name, i === files.length - 1 ? RECIPES["Next.js"]!.change!(code) : code] as const,
+  ),
+});
+const NEXT_FILES: Files = [
+  ["app/turnstile.ts", captchaFiles().get("turnstile.ts")!],
+  ...[...namedBlocks(MIDDLEWARE_PAGE, "tsx?")].filter(([name]) => name.startsWith("app/")),
+];
 /** The recipe with a CAPTCHA, in each framework that the pages have a version for. */
 const CAPTCHAS: Readonly<Record<string, Recipe | undefined>> = {
-  Fastify: withHookOf("Fastify"),
-  Hono: withHookOf("Hono"),
-  Koa: withHookOf("Koa"),
-  Express: {
-    ...node("express"),
-    files: filesOf("public/index.html", "public/sign-up.js", "captcha.mjs", "sign-up.mjs"),
-  },
-  "Express in TypeScript": {
-    ...bun("express"),
-    files: [
-      ...filesOf("captcha.ts"),
-      ["sign-up.ts", PAGE_FILES.get("sign-up.mjs")!.replace("./captcha.mjs", "./captcha.js")],
-    ],
-  },
-  "Next.js": {
-    command: RECIPES["Next.js"]!.command,
-    files: [
-      ...[...namedBlocks(MIDDLEWARE_PAGE, "ts")].filter(([name]) => /turnstile|sign-up/.test(name)),
-      [ROUTE, RECIPES["Next.js"]!.change!(routeOfHandler())],
-    ],
-  },
+  Express: transpiled(captchaFiles(), PUBLIC),
+  Fastify: transpiled(captchaFiles("Fastify")),
+  Hono: { command: onBun, files: captchaFiles("Hono") },
+  Koa: transpiled(captchaFiles("Koa")),
+  "Next.js": routed([
+    ...NEXT_FILES.filter(([name]) => /turnstile|sign-up\.ts/.test(name)),
+    [ROUTE, routeOfHandler()],
+  ]),
   FastAPI: RECIPES.FastAPI && {
     ...pythonic("fastapi", "-m", "uvicorn", "main:app", "--port", "PORT")!,
     files: namedBlocks(PYTHON_PAGE, "python"),
@@ -363,14 +350,6 @@ const CAPTCHAS: Readonly<Record<string, Recipe | undefined>> = {
     },
   },
 };
-/** The other recipes leave out the hook that admits a confirmed address. */
-const CONFIRMS: Readonly<Record<string, boolean>> = {
-  "Next.js": true,
-  FastAPI: true,
-  Django: true,
-  Flask: true,
-};
-
 describe.each(Object.entries(CAPTCHAS))("the CAPTCHA in %s", (name, recipe) => {
   if (recipe === undefined) {
     test.skip("needs the packages fastapi, uvicorn, django and flask", () => {});
@@ -420,7 +399,7 @@ describe.each(Object.entries(CAPTCHAS))("the CAPTCHA in %s", (name, recipe) => {
     const email = "jane@mistyped.example";
     const send = async (body: object) => (await post(form, body, "192.0.2.1")).status;
     expect(await send({ email })).toBe(422);
-    expect(await send({ email, confirmed: email })).toBe(CONFIRMS[name] ? 201 : 422);
+    expect(await send({ email, confirmed: email })).toBe(201);
   });
   test("is asked of a challenged visitor, and lets in who has solved it", async () => {
     expect(await signUp({}, "8.8.8.8")).toEqual(created);
@@ -471,10 +450,7 @@ const implicit = document.querySelector(".cf-turnstile");
 if (implicit) turnstile.render(".cf-turnstile", implicit.dataset);`;
 const NEXT_ACTION: Recipe = {
   ...BUILT_NEXT,
-  files: [
-    ...[...namedBlocks(MIDDLEWARE_PAGE, "tsx?")].filter(([name]) => name.startsWith("app/")),
-    [ROUTE, routeOfHandler()],
-  ],
+  files: [...NEXT_FILES, [ROUTE, routeOfHandler()]],
 };
 /** Serves the page with a recipe for Python, as "In Python" says. */
 function withPageOf(framework: string, name: string): Recipe | undefined {
@@ -488,7 +464,7 @@ function withPageOf(framework: string, name: string): Recipe | undefined {
   return (
     recipe && {
       ...recipe,
-      files: [...recipe.files!, [name, code!], ...filesOf("public/index.html", "public/sign-up.js")],
+      files: [...recipe.files!, [name, code!], ...PUBLIC],
     }
   );
 }
@@ -536,15 +512,10 @@ describe.each(
         route.fulfill({ contentType: "text/javascript", body: TURNSTILE }),
       );
       await page.goto(`${site}${row.path}`);
-      if (CONFIRMS[name] ?? CONFIRMS[row.recipe.section ?? ""]) {
-        await page.getByLabel("Email").fill("jane@mistyped.example");
-        await page.getByRole("button").click();
-        await page.getByText("Did you mean jane@example.com?").waitFor();
-        await page.getByRole("button").click(); // insists, and is challenged
-      } else {
-        await page.getByLabel("Email").fill("jane@example.com");
-        await page.getByRole("button").click();
-      }
+      await page.getByLabel("Email").fill("jane@mistyped.example");
+      await page.getByRole("button").click();
+      await page.getByText("Did you mean jane@example.com?").waitFor();
+      await page.getByRole("button").click(); // insists, and is challenged
       for (const token of ["wrong", "solved"]) {
         const value = `document.querySelector("[name=cf-turnstile-response]")?.value === "${token}"`;
         await page.waitForFunction(value);
@@ -561,8 +532,16 @@ describe.each(
   });
 });
 
+const loginFiles = (framework: string) => filesOf(LOGIN_PAGE, "The check", framework);
+const LOGIN_IN_NEXT = [...loginFiles("Next.js")].map(
+  ([name, code]) => [name === "attempts.ts" ? "app/attempts.ts" : name, code] as const,
+);
 const LOGINS: Readonly<Record<string, Recipe | undefined>> = {
-  Express: { ...bun("express"), files: namedBlocks(LOGIN_PAGE, "ts") },
+  Express: transpiled(loginFiles("Express")),
+  Fastify: transpiled(loginFiles("Fastify")),
+  Hono: { command: onBun, files: loginFiles("Hono") },
+  "Next.js": { ...routed(LOGIN_IN_NEXT), path: "/api/login" },
+  "Next.js, built": hasPeer("next") ? { ...BUILT_NEXT, files: LOGIN_IN_NEXT, path: "/api/login" } : undefined,
   Flask: RECIPES.Flask && {
     ...pythonic("flask", "-m", "flask", "--app", "login", "run", "--port", "PORT")!,
     files: namedBlocks(LOGIN_PAGE, "python"),
@@ -570,12 +549,13 @@ const LOGINS: Readonly<Record<string, Recipe | undefined>> = {
 };
 describe.each(Object.entries(LOGINS))("logins in %s", (name, recipe) => {
   if (recipe === undefined) {
-    test.skip("needs the package flask", () => {});
+    test.skip(`needs ${NEEDED[name] ?? "the package flask"}`, () => {});
     return;
   }
+  const { path = "/login" } = recipe;
   const logIn = async (url: string, body: object, from: string) => {
     const headers = { "Content-Type": "application/json", "X-Forwarded-For": from };
-    const response = await fetch(`${url}/login`, { method: "POST", headers, body: JSON.stringify(body) });
+    const response = await fetch(`${url}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
     return [response.status, await response.json()];
   };
   const right = { email: "Jane@example.com ", password: "correct horse" };
@@ -585,7 +565,7 @@ describe.each(Object.entries(LOGINS))("logins in %s", (name, recipe) => {
     const url = await start(`login ${name}`, recipe);
     const expected = expectedRows(LOGIN_PAGE);
     expect(expected).toHaveLength(5);
-    expect(await sendLines(LOGIN_PAGE, `${url}/login`)).toEqual(expected as never);
+    expect(await sendLines(LOGIN_PAGE, `${url}${path}`)).toEqual(expected as never);
   });
   test("ask for a CAPTCHA by account and by address, and refuse whom Inkling denies", async () => {
     const url = await start(`login ${name}`, recipe);
