@@ -10,7 +10,6 @@
 
 import { createHash } from "node:crypto";
 import {
-  cutSuffix,
   DOMAIN_NAME_ALIGN,
   DOMAIN_SLOTS_HEADER,
   DOMAIN_TABLES,
@@ -19,7 +18,6 @@ import {
   domainNameHeader,
   hashWithKeys,
   MAX_DOMAIN_PROBES,
-  toAsciiDomain,
 } from "@inkling/engine";
 import type { EvidenceText } from "../policy/evidence.ts";
 import { AnswerRecords } from "./answer-records.ts";
@@ -41,8 +39,7 @@ const MAX_FULL = 0.6;
  *   domain itself, then the service that runs it
  * @param evidence the evidence for each name that is on any list; equal lists may share one array
  * @param drawWord for tests: returns the next 32-bit word of hash keys
- * @throws Error about the first entry (in order of names) with an invalid name or invalid providers, or if the names do
- *   not fit into a table
+ * @throws Error if the names do not fit into a table. The segment's `verify` checks the names and providers
  */
 export function emailSections(
   domains: ReadonlyMap<string, readonly string[]>,
@@ -58,10 +55,8 @@ export function emailSections(
   const answered: Named[] = [];
   const evidenceOnly: Named[] = [];
   for (const name of names) {
-    checkName(name);
     const providers = domains.get(name);
     const entries = evidence.get(name);
-    if (providers !== undefined) checkProviders(name, providers);
     const reason = entries === undefined ? 0 : (known.get(entries) ?? writer.add(entries));
     if (entries !== undefined) known.set(entries, reason);
     if (providers === undefined) evidenceOnly.push({ name, answer: 0, evidence: reason });
@@ -94,23 +89,6 @@ function tableSections(
     { name: layout.slots, data: slotSection(rows, pointers, count, draw) },
     { name: layout.names, data: bytes },
   ];
-}
-
-function checkName(name: string): void {
-  if (toAsciiDomain(name) !== name) throw entryError(name, "is not a domain name in lower-case A-labels");
-  if (cutSuffix(name).registrableStart < 0) throw entryError(name, "is a public suffix");
-}
-
-function checkProviders(name: string, providers: readonly string[]): void {
-  if (providers.length === 0) throw entryError(name, "has no provider");
-  if (new Set(providers).size !== providers.length) throw entryError(name, "has a provider twice");
-  const wrong = providers.find((provider) => toAsciiDomain(provider) !== provider);
-  if (wrong !== undefined)
-    throw entryError(name, `has a provider that is not a domain name in lower-case A-labels: ${wrong}`);
-}
-
-function entryError(name: string, problem: string): Error {
-  return new Error(`email table: ${JSON.stringify(name)} ${problem}`);
 }
 
 /**
