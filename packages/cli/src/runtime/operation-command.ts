@@ -327,35 +327,45 @@ function fieldsBy(
   };
 }
 
-const TIME_TEXT = ": 90d, 2027-01-31 or 2027-01-31T12:00:00Z";
-const DURATION_TEXT = ": 0s, 30m, 24h, 7d";
-const isTime = (name: string) => /_(at|until)$/.test(name);
-/** A past time: a duration counts back from now. */
-const isPast = (name: string) => /^(since|until|before)$/.test(name);
-const PAST_TEXT = ": 7d (ago), 2027-01-31 or 2027-01-31T12:00:00Z";
-const isDuration = (name: string) => name.endsWith("_seconds");
+/** What flags for times and durations take, by the names of their fields. */
+const TIME = { field: /_(at|until)$/, takes: "time", help: ": 90d, 2027-01-31 or 2027-01-31T12:00:00Z" };
+/** A duration counts back from now. */
+const PAST = {
+  field: /^(since|until|before)$/,
+  takes: "time",
+  help: ": 7d (ago), 2027-01-31 or 2027-01-31T12:00:00Z",
+};
+const DURATION = { field: /_seconds$/, takes: "duration", help: ": 0s, 30m, 24h, 7d" };
+const kindOf = (name: string) => [TIME, PAST, DURATION].find(({ field }) => field.test(name));
+
 const lowerFirst = (text: string) => `${text[0]!.toLowerCase()}${text.slice(1)}`;
 const camelCase = (name: string) => name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 
-function optionOf({ name, schema, flag, shown }: Field): Option {
-  const { type, format, enum: values, description = "", default: standard } = fieldSchema(schema);
+function optionOf(field: Field): Option {
+  const { name, schema, flag, shown } = field;
+  const { type, enum: values, description = "", default: standard } = fieldSchema(schema);
   const { help = lowerFirst(description), none } = flag;
+  const kind = kindOf(name);
   const isSwitch = type === "boolean" || flag.value !== undefined;
-  const placeholder = isSwitch
-    ? ""
-    : ` <${isTime(name) || isPast(name) ? "time" : isDuration(name) ? "duration" : type === "array" ? "list" : flag.with ? `${shown}=${flag.with}` : values ? shown : format === "date" ? "day" : type === "string" ? "text" : "number"}>`;
+  const placeholder = isSwitch ? "" : ` <${kind?.takes ?? placeholderOf(field)}>`;
   const word = none === undefined ? "" : none.means ? `; ${none.word} = ${none.means}` : `, or ${none.word}`;
-  const option = new Option(
-    `--${shown}${placeholder}`,
-    `${help}${isTime(name) ? TIME_TEXT : isPast(name) ? PAST_TEXT : isDuration(name) ? DURATION_TEXT : ""}${word}`,
-  );
+  const option = new Option(`--${shown}${placeholder}`, `${help}${kind?.help ?? ""}${word}`);
   if (values !== undefined && !isSwitch) option.choices(values);
   if (type === "array") option.argParser(joined);
   if (flag.default !== undefined) option.default(flag.default);
   if (standard !== undefined && none === undefined && !isSwitch)
-    option.description += ` (default: ${isDuration(name) ? durationText(Number(standard)) : standard})`;
+    option.description += ` (default: ${kind === DURATION ? durationText(Number(standard)) : standard})`;
   if (!isOptional(schema)) option.makeOptionMandatory();
   return option;
+}
+
+function placeholderOf({ schema, flag, shown }: Field): string {
+  const { type, format, enum: values } = fieldSchema(schema);
+  if (type === "array") return "list";
+  if (flag.with !== undefined) return `${shown}=${flag.with}`;
+  if (values !== undefined) return shown;
+  if (format === "date") return "day";
+  return type === "string" ? "text" : "number";
 }
 
 const isOptional = (schema: z.ZodType) => schema.safeParse(undefined).success;
@@ -386,10 +396,11 @@ function fieldOf(field: Field, given: string | boolean, now: number): unknown {
   if (isPart) return fromText(schema, given.slice(given.indexOf("=") + 1));
   if (flag.with !== undefined) return given.split("=")[0];
   if (flag.none?.word === given) return flag.none.value ?? null;
-  if (isTime(name)) return expiryOf(given, now);
-  if (isPast(name) && !isArgument) return pastOf(given, now);
-  if (!isDuration(name)) return fromText(schema, given);
-  return durationMs(given, `--${shown}`, "24h") / 1_000;
+  const kind = kindOf(name);
+  if (kind === TIME) return expiryOf(given, now);
+  if (kind === PAST && !isArgument) return pastOf(given, now);
+  if (kind === DURATION) return durationMs(given, `--${shown}`, "24h") / 1_000;
+  return fromText(schema, given);
 }
 
 /** Explains mistakes in terms of arguments and flags. */

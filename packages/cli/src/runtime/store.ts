@@ -67,16 +67,16 @@ function requireNotLost(settings: Settings): void {
  */
 export async function withStore<T>(settings: Settings, work: (store: Store) => Promise<T>): Promise<T> {
   requireNotLost(settings);
-  return withNewStore(settings, async (store) => {
-    await requireKeys(settings, store);
-    return work(store);
-  });
+  return withNewStore(settings, unlessEmpty(settings, work));
 }
 
-/** @throws StoreError if the database is empty, but the data folder has copies of its keys */
-async function requireKeys(settings: Settings, store: Store): Promise<void> {
-  if (isEmptyStamp(await store.readKeyStamp()) && knowsKeys(settings.dataDir))
-    throw lostError(settings, `${store.label} is empty`);
+/** Throws a StoreError instead if the database is empty, but the data folder has copies of its keys. */
+function unlessEmpty<T>(settings: Settings, work: (store: Store) => Promise<T>) {
+  return async (store: Store): Promise<T> => {
+    if (isEmptyStamp(await store.readKeyStamp()) && knowsKeys(settings.dataDir))
+      throw lostError(settings, `${store.label} is empty`);
+    return work(store);
+  };
 }
 
 /**
@@ -105,10 +105,7 @@ export async function withExistingStore<T>(
       "check --data-dir and INKLING_DATABASE_URL: run `inkling config` to see the active settings",
     );
   }
-  return withOpened(settings, async (store) => {
-    await requireKeys(settings, store);
-    return work(store);
-  });
+  return withOpened(settings, unlessEmpty(settings, work));
 }
 
 /**
