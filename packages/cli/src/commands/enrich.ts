@@ -23,7 +23,7 @@ import {
   Threads,
   unparsable,
 } from "@inkling/bulk";
-import type { Settings } from "@inkling/contract";
+import { LOOKUPS, type Settings } from "@inkling/contract";
 import { type Command, Option } from "commander";
 import { openAnswerData, RELEASE } from "../runtime/answer.ts";
 import { addAction, type Context } from "../runtime/command.ts";
@@ -232,7 +232,7 @@ function fieldNumber(text: string): number {
 
 const commas = (text: string) => text.split(",").map((name) => name.trim());
 const namesOf = (table: Table) => FIELDS[table].map(({ name }) => name).join(", ");
-const fieldNames = () => (["geolocate", "reputation", "email"] as const).map(namesOf).join(", ");
+const fieldNames = () => LOOKUPS.map(namesOf).join(", ");
 
 async function run(
   input: Input,

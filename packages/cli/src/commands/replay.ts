@@ -4,7 +4,7 @@
 // Cost: memory for the report and one page of decisions, regardless of the number of decisions.
 
 import { ACTIONS, OUTCOMES, type Settings } from "@inkling/contract";
-import { Answerer } from "@inkling/engine";
+import { Answerer, LOOKUPS } from "@inkling/engine";
 import {
   assess,
   DomainsToday,
@@ -171,7 +171,7 @@ function decisionOf(value: Line, place: string): PastDecision {
  * for an address that no visitor can have.
  */
 async function decider(settings: Settings, ruleset: Ruleset) {
-  const { release, overrides } = await openAnswerData(settings, ["geolocate", "reputation", "email"]);
+  const { release, overrides } = await openAnswerData(settings, LOOKUPS);
   const { value: newest } = await newestRuleset(settings);
   const published = parsedRuleset(newest.text, `ruleset ${newest.number}`, newest.number);
   const answerer = new Answerer();

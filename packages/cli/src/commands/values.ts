@@ -7,7 +7,7 @@
 import { didYouMean, FIELDS, namesMatching, TABLES } from "@inkling/bulk/fields";
 import { kindOf } from "@inkling/bulk/values";
 import type { Settings } from "@inkling/contract";
-import { INCLUDE, type Lookup, type Prefix, toAsciiDomain } from "@inkling/engine";
+import { INCLUDE, LOOKUPS, type Lookup, type Prefix, toAsciiDomain } from "@inkling/engine";
 import { readAsn, readNetwork } from "@inkling/server/network-summary";
 import { notAValue } from "@inkling/server/value-texts";
 import {
@@ -33,7 +33,6 @@ const LOOKUPS_OF = {
 } as const satisfies Record<string, readonly Lookup[]>;
 /** A mailbox that no override covers, for lookups of a domain. */
 const ANY_MAILBOX = "any-mailbox-of-this-domain";
-const ALL = ["geolocate", "reputation", "email"] as const;
 const VALUE = "value";
 const NAMES = [VALUE, ...TABLES.flatMap((table) => FIELDS[table].map(({ name }) => name))];
 
@@ -74,7 +73,7 @@ export async function answerValues(
       "leave out --json; or leave out --field, and select fields of the JSON with a tool such as jq",
     );
   const fields = flags.field === undefined ? undefined : readFields(flags.field);
-  const data = await openAnswerData(settings, ALL, { release: flags.release });
+  const data = await openAnswerData(settings, LOOKUPS, { release: flags.release });
   for (const text of data.warnings) warn(terminal, text);
   const write =
     fields !== undefined
@@ -94,7 +93,7 @@ export async function answerValues(
     }
   }
   if (fields === undefined && (!flags.json || flags.attribution === true))
-    printSources(terminal, attributions(data.release.manifest.feeds, ALL), flags.attribution === true);
+    printSources(terminal, attributions(data.release.manifest.feeds, LOOKUPS), flags.attribution === true);
 }
 
 type Write = (value: string) => string;
