@@ -286,7 +286,7 @@ export const DECISION = {
       docs: "[what the server remembers](#what-the-server-remembers) about this visitor; omitted unless the ruleset reads it and there is something",
     },
     ruleset: {
-      type: "number",
+      type: "integer",
       minimum: 0,
       description: "The ruleset's number; 0 before the first one is published",
     },

@@ -29,7 +29,7 @@ interface Described {
   readonly where?: string;
 }
 
-/** The type of a value. Texts are never empty, and whole numbers are positive. */
+/** The type of a value. Texts are never empty, and whole numbers are positive unless they have another minimum. */
 export type Shape =
   | {
       readonly type: "text";
@@ -39,7 +39,8 @@ export type Shape =
       /** Values that the SDKs' types list. Later versions may add more. */
       readonly known?: readonly string[];
     }
-  | { readonly type: "time" | "integer" | "uint32" | "boolean" | "true" }
+  | { readonly type: "time" | "uint32" | "boolean" | "true" }
+  | { readonly type: "integer"; readonly minimum?: number }
   | { readonly type: "number"; readonly minimum?: number; readonly maximum?: number }
   | {
       readonly type: "list";

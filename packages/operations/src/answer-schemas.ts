@@ -34,6 +34,7 @@ export function schemaOf(shape: Shape): z.ZodType {
     case "time":
       return time;
     case "integer":
+      return shape.minimum === undefined ? z.int().positive() : z.int().min(shape.minimum);
     case "uint32":
       return z.int().positive();
     case "number": {

@@ -289,7 +289,7 @@ class Decision(Answer):
     # Known: is_abuser, is_proxy, is_tor_exit, disposable, geolocation, network, history.
     degraded: Tuple[str, ...]
     # The ruleset's number; 0 before the first one is published
-    ruleset: float
+    ruleset: int
     # The data release
     data_version: str
     # What earlier decisions say about this visitor, if the ruleset reads facts about it and something is remembered
