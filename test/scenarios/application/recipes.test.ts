@@ -24,6 +24,8 @@ const CAPTCHA_PAGE = readFileSync(join(ROOT, "docs/captcha.md"), "utf8");
 const MIDDLEWARE_PAGE = readFileSync(join(ROOT, "packages/client/MIDDLEWARE.md"), "utf8");
 const LOGIN_PAGE = readFileSync(join(ROOT, "docs/login-protection.md"), "utf8");
 const PYTHON_PAGE = readFileSync(join(ROOT, "packages/python/README.md"), "utf8");
+/** Where Python finds the client. */
+const PYTHONPATH = join(ROOT, "packages/python");
 const NODE = Bun.which("node")!;
 const BUN = process.execPath;
 const HOOKS_PAGE = readFileSync(join(ROOT, "docs/auth-hooks.md"), "utf8");
@@ -125,7 +127,7 @@ async function start(
     env: {
       ...process.env,
       KEY: key,
-      PYTHONPATH: join(ROOT, "packages/python"),
+      PYTHONPATH,
       TURNSTILE_SECRET,
       TURNSTILE_SITE_KEY,
     },
@@ -533,6 +535,7 @@ describe.each(
 });
 
 const loginFiles = (framework: string) => filesOf(LOGIN_PAGE, "The check", framework);
+const pythonLogin = (framework: string) => filesOf(LOGIN_PAGE, "Python", framework);
 const LOGIN_IN_NEXT = [...loginFiles("Next.js")].map(
   ([name, code]) => [name === "attempts.ts" ? "app/attempts.ts" : name, code] as const,
 );
@@ -544,12 +547,17 @@ const LOGINS: Readonly<Record<string, Recipe | undefined>> = {
   "Next.js, built": hasPeer("next") ? { ...BUILT_NEXT, files: LOGIN_IN_NEXT, path: "/api/login" } : undefined,
   Flask: RECIPES.Flask && {
     ...pythonic("flask", "-m", "flask", "--app", "login", "run", "--port", "PORT")!,
-    files: namedBlocks(LOGIN_PAGE, "python"),
+    files: pythonLogin("Flask"),
   },
+  FastAPI: RECIPES.FastAPI && {
+    ...pythonic("fastapi", "-m", "uvicorn", "login:app", "--port", "PORT")!,
+    files: pythonLogin("FastAPI"),
+  },
+  Django: RECIPES.Django && { ...RECIPES.Django, files: pythonLogin("Django") },
 };
 describe.each(Object.entries(LOGINS))("logins in %s", (name, recipe) => {
   if (recipe === undefined) {
-    test.skip(`needs ${NEEDED[name] ?? "the package flask"}`, () => {});
+    test.skip(`needs ${NEEDED[name] ?? "the packages fastapi, uvicorn, django and flask"}`, () => {});
     return;
   }
   const { path = "/login" } = recipe;
@@ -589,6 +597,25 @@ describe.each(Object.entries(LOGINS))("logins in %s", (name, recipe) => {
     expect((await logIn(refusing, {}, "192.0.2.1"))[0]).toBeGreaterThanOrEqual(401);
   });
 });
+if (python === undefined) test.skip("the unit test of logins: needs Python", () => {});
+else
+  test("the unit test of logins passes", async () => {
+    const folder = temporaryFolder();
+    for (const [name, code] of namedBlocks(LOGIN_PAGE, "python")) writeFileSync(join(folder, name), code);
+    const [, key] = /`(KEY=\w+) pytest`/.exec(LOGIN_PAGE)!;
+    await run(
+      [
+        "env",
+        key!,
+        `PYTHONPATH=${PYTHONPATH}`,
+        python,
+        "-B",
+        "-c",
+        "import test_attempts as it; it.test_logins()",
+      ],
+      folder,
+    );
+  });
 
 test("the request that auth-hooks.md signs is denied as the page shows", async () => {
   const [, commands, shown] = /^```sh\n(SECRET=[\s\S]*?)^```\n\n```json\n(.*)\n```$/m.exec(HOOKS_PAGE)!;
@@ -599,19 +626,26 @@ test("the request that auth-hooks.md signs is denied as the page shows", async (
   expect(await send(disposable.replace("msg_1.", "msg_2."))).toContain("SIGNATURE_INVALID");
 });
 
-test("the program in lookups.md prints three answers, and continues without them", async () => {
-  const program = namedBlocks(LOOKUPS_PAGE, "js").get("lookup.mjs")!;
-  const [, command, shown] = /^```sh\n(node lookup\.mjs .*)\n```\n\n```\n([\s\S]*?)^```$/m.exec(
-    LOOKUPS_PAGE,
-  )!;
-  const runAt = (origin: string) => {
-    writeFileSync(join(project, "lookup.mjs"), program.replace("http://127.0.0.1:8080", origin));
-    const line = command!.replace("mailinator.com", smallDomain(1));
-    return run(["sh", "-c", `KEY=${inkling.keys.live} ${line}`], project);
-  };
-  expect(await runAt(inkling.origin)).toBe(shown!.replace("proxy: false", "proxy: true"));
-  expect(await runAt(NOWHERE)).toBe(shown!.replace(/: .*$/gm, ": unknown, CONNECTION_FAILED"));
-});
+test.each([
+  ["node", "js", "lookup.mjs", "true"],
+  ["python3", "python", "lookup.py", "True"],
+] as const)(
+  "%s: the program in lookups.md prints three answers, and continues without them",
+  async (runtime, language, name, yes) => {
+    const program = namedBlocks(LOOKUPS_PAGE, language).get(name)!;
+    const [, command, shown] = new RegExp(
+      `^\`\`\`sh\\n(${runtime} ${name} .*)\\n\`\`\`\\n\\n\`\`\`\\n([\\s\\S]*?)^\`\`\`$`,
+      "m",
+    ).exec(LOOKUPS_PAGE)!;
+    const runAt = (origin: string) => {
+      writeFileSync(join(project, name), program.replace("http://127.0.0.1:8080", origin));
+      const line = command!.replace("mailinator.com", smallDomain(1));
+      return run(["sh", "-c", `KEY=${inkling.keys.live} PYTHONPATH=${PYTHONPATH} ${line}`], project);
+    };
+    expect(await runAt(inkling.origin)).toBe(shown!.replace(/(proxy: ).*/, `$1${yes}`));
+    expect(await runAt(NOWHERE)).toBe(shown!.replace(/: .*$/gm, ": unknown, CONNECTION_FAILED"));
+  },
+);
 
 test("the Auth0 Action in auth-hooks.md decides about each visitor", async () => {
   const [, code] = /^```js\n(exports\.onExecutePreUserRegistration[\s\S]*?)^```$/m.exec(HOOKS_PAGE)!;
