@@ -2,7 +2,15 @@
 // PostgreSQL, nginx and DuckDB are real. For nftables, journald and ClickHouse, the test records the commands.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join, resolve } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { DuckDBInstance } from "@duckdb/node-api";
@@ -79,6 +87,28 @@ test("a log", async () => {
     [PROXY, "22/Nov/2026:10:00:00", "200", "GB", "true"],
     [OTHER, "22/Nov/2026:10:00:00", "200", "null", "false"],
   ]);
+});
+
+withPrograms("from visits to a joined table: each row is kept", ["jq"], true, async () => {
+  const section = ENRICH.split("\n## From visits to a joined table\n")[1]!.split("\n## ")[0]!;
+  const [make = "", enrich = "", load = "", run = ""] = [
+    ...section.matchAll(/^```(?:sh|sql)\n([\s\S]*?)^```$/gm),
+  ].map(([, code]) => code);
+  const [visits, orders] = [1_000, 200];
+  const small = (text: string) => text.replace("1000000", String(visits)).replace("200000", String(orders));
+  expect(small(make)).toMatch(/id <= 1000;[\s\S]*id <= 200;/);
+  const counts = await shell(
+    `${small(make).replace("inkling data update\n", "")}sed -i '2s/[^,]*$/${PROXY}/; 6s/[^,]*$/${PROXY}/' visits.csv
+${enrich.replace("inkling data status --max-age 75d > /dev/null &&", "")}`,
+  );
+  const [, rows, found, missing] = JSON.parse(counts);
+  expect([rows, found + missing]).toEqual([visits, visits]);
+  writeFileSync(join(folder, "run/load.sql"), load);
+  program("duckdb", `exec "${process.execPath}" "${join(import.meta.dir, "duckdb-command.ts")}" "$@"`);
+  const [, header = "", row = ""] = /^(orders,.*)\n(.*)$/m.exec(section)!;
+  expect(row).toStartWith("200000,200000,");
+  const printed = `${header}\n${orders},${orders},1,1\n`;
+  expect(await shell(`cd run\n${run}${run}`)).toBe(printed.repeat(2));
 });
 
 test("a summary beside the output has the fields in the sample", async () => {
@@ -168,6 +198,21 @@ test("every day: exports and a load, unless data is too old, or the update fails
   ] as const)
     await expect(daily(update, status)).rejects.toThrow();
   expect(readFileSync(join(folder, "calls"), "utf8")).toBe("");
+});
+
+test("a stale export is printed, and so is a missing one", async () => {
+  const [, check = ""] = /^```sh\n(cd "\$HOME\/exports"[\s\S]*?)^```$/m.exec(PAGE) ?? [];
+  const home = temporaryFolder();
+  mkdirSync(join(home, "exports"));
+  const names = ["countries.parquet", "reputation.parquet", "disposable.parquet"];
+  const printed = () => shell(`export HOME="${home}"\n${check}`, "-c");
+  const found = (name: string) => `missing or older than 26 hours: ${name}\n`;
+  expect(await printed()).toBe(names.map(found).join(""));
+  for (const name of names) writeFileSync(join(home, "exports", name), "");
+  expect(await printed()).toBe("");
+  const old = new Date(Date.now() - 27 * 3_600_000);
+  utimesSync(join(home, "exports", names[1]!), old, old);
+  expect(await printed()).toBe(found(names[1]!));
 });
 
 withPrograms("incomplete flags: the script stops", ["jq"], true, async () => {
@@ -386,12 +431,21 @@ INSERT INTO visits VALUES (1, '${PROXY}'), (2, '${OTHER}'), (3, '2001:db8::1');\
   const [, , exports] = blocks("Every day");
   await shell(exports!.replace(/^psql.*$/m, ""));
   await psql("tables.sql", `${visits}${tables}${convert}`);
+  const [stale = ""] = blocks("Detect a stale export").filter((text) => text.includes("FROM loads"));
+  expect(await psql("stale.sql", stale)).toBe("t\n");
   for (const text of [load!, load!.replaceAll("TRUNCATE", "DELETE FROM")]) {
     await psql("load.sql", text);
     expect(await psql("join.sql", joined!)).toBe(
       `1|${PROXY}|GB|${smallCity(1)}|t\n2|${OTHER}|||\n3|2001:db8::1|||\n`,
     );
   }
+  expect(await psql("stale.sql", stale)).toBe("f\n");
+  const [release] = readFileSync(join(folder, "places.csv.attribution.txt"), "utf8").split("\n");
+  expect(await psql("loads.sql", "SELECT DISTINCT release FROM loads")).toBe(`${release}\n`);
+  await psql("old.sql", "UPDATE loads SET loaded_at = loaded_at - interval '27 hours'");
+  expect(await psql("stale.sql", stale)).toBe("t\n");
+  const [version] = (await psql("version.sql", "SHOW server_version")).split(".");
+  expect(PAGE).toContain(`| PostgreSQL ${version} |`);
   const asText = joined!.replaceAll(/(?<=<?= )ip\b/g, "inet_or_null(ip)");
   expect(asText.match(/inet_or_null/g)).toHaveLength(4);
   await psql(

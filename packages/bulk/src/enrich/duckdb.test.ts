@@ -70,7 +70,7 @@ test("DuckDB reads fields of NDJSON that come late, as docs/enrich.md says", asy
 
 /** Returns the queries in a section of docs/exports.md. */
 function queriesIn(heading: string): string[] {
-  const section = readFileSync(EXPORTS, "utf8").split(`\n### ${heading}\n`)[1]!.split(/\n#+ /)[0]!;
+  const section = readFileSync(EXPORTS, "utf8").split(`# ${heading}\n`)[1]!.split(/\n#+ /)[0]!;
   return [...section.matchAll(/```sql\n(.*?)```/gs)].map(([, text]) => text!);
 }
 
@@ -129,7 +129,58 @@ test("DuckDB joins visits with the Parquet export, as docs/exports.md says", asy
   expect((await rowsOf(dated)).map(([date, country]) => [String(date), country])).toEqual([
     ["2026-11-29", "GB"],
   ]);
+
+  const [metadata = ""] = queriesIn("How fresh an export is");
+  expect(await rowsOf(metadata)).toEqual([[expect.stringMatching(/^Inkling, release \w+-[0-9a-f]{12}$/m)]]);
+  const [[version]] = (await rowsOf("SELECT version()")) as [[string]];
+  const [, tested] = /^v(\d+\.\d+)/.exec(version)!;
+  for (const text of [`| DuckDB ${tested} |`, `our tests run ${tested}:`])
+    expect(readFileSync(EXPORTS, "utf8")).toContain(text);
   tried(import.meta.path, DUCKDB, DUCKDB, "joins with Parquet exports, as in exports.md");
+});
+
+test("both families in one table, and empty values, are as docs/exports.md says", async () => {
+  const temp = temporaryFolder();
+  const dataDir = join(temp, "data");
+  smallRelease(dataDir, 1, ["is_abuser"], [], true);
+  const connection = await (await DuckDBInstance.create(":memory:")).connect();
+  const rowsOf = async (query: string) => (await connection.runAndReadAll(query)).getRows();
+  for (const lookup of ["geolocate", "reputation", "network"]) {
+    const args = ["export", "parquet", "--lookup", lookup, "--out", join(temp, `${lookup}.parquet`)];
+    expect((await runHere(args, { env: { INKLING_DATA_DIR: dataDir }, cwd: temp })).code).toBe(0);
+  }
+  const page = readFileSync(EXPORTS, "utf8");
+  const section = page.split("# IPv4 and IPv6 in one table\n")[1]!.split(/\n#+ /)[0]!;
+  const keys = [
+    ...section.matchAll(/^\| `(?:network|first|last|first_ipv4`, `last_ipv4)`.*?\| (.*) \| (.*) \|$/gm),
+  ];
+  expect(keys).toHaveLength(4);
+  const columnsOf = (network: string) =>
+    `SELECT network, first, last, first_ipv4 || ', ' || last_ipv4 FROM '${join(temp, "*.parquet")}'
+    WHERE network = '${network}' LIMIT 1`;
+  const cells = (column: number) => keys.map((row) => row[column]!.replaceAll("`", ""));
+  for (const column of [1, 2]) {
+    const [row] = await rowsOf(columnsOf(cells(column)[0]!));
+    expect(row!.map((value) => String(value ?? "NULL"))).toEqual(cells(column));
+  }
+  const [, key = ""] = /^```python\n([\s\S]*?)^```$/m.exec(page) ?? [];
+  const addresses = ["81.2.69.0", "::ffff:81.2.69.255", "2a02:8010::"];
+  const printed = addresses.map((address) => `print(key("${address}"))`).join("\n");
+  const made = Bun.spawnSync(["python3", "-c", `${key}\n${printed}`])
+    .stdout.toString()
+    .trim()
+    .split("\n");
+  const [first, last] = [cells(1)[1]!, cells(1)[2]!];
+  expect(made).toEqual([first, last, cells(2)[1]!]);
+
+  const at = (name: string) => `FROM '${join(temp, name)}.parquet' WHERE network LIKE '81.2.69.0%' LIMIT 1`;
+  expect(await rowsOf(`SELECT subdivision_1_name, postal_code, latitude ${at("geolocate")}`)).toEqual([
+    [null, null, null],
+  ]);
+  expect(await rowsOf(`SELECT is_abuser, is_proxy, is_tor_exit ${at("reputation")}`)).toEqual([
+    [null, true, false],
+  ]);
+  expect(await rowsOf(`SELECT network_services, network_operator ${at("network")}`)).toEqual([["", null]]);
 });
 
 /** What DuckDB lacks of BigQuery, for the query in docs/exports.md. `bytes_of` has the bytes of the test's addresses. */

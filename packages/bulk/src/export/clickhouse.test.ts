@@ -52,6 +52,7 @@ test.if(how === "")(`ClickHouse looks up what the export holds, as docs/exports.
   const typed = (key: string, type: string) =>
     `SELECT dictGet('inkling_geolocate', 'country_iso_code', ${key})
     FROM values('ip ${type}', '${ADDRESS}', ${type.startsWith("Null") ? "NULL" : "'8.8.8.8'"})`;
+  const [, stale = ""] = /```sql\n(SELECT name, last_successful_update_time.*?);\n```/s.exec(PAGE) ?? [];
   const [, reload = ""] = /only `(SYSTEM .*?)`/.exec(section) ?? [];
   const listed = smallDomain(1);
   const emails = [`a@${listed}`, `b@Mail.${listed.toUpperCase()} `, "c@gmail.com", `d@x${listed}`, "e"];
@@ -74,6 +75,8 @@ test.if(how === "")(`ClickHouse looks up what the export holds, as docs/exports.
       stored.replace("visits", "stored"),
       `INSERT INTO stored (ip) VALUES ('${ADDRESS}')`,
       "SELECT *, country FROM stored",
+      stale.replace("- INTERVAL 26 HOUR", "+ INTERVAL 26 HOUR"),
+      stale,
     ],
     folder,
   );
@@ -84,9 +87,14 @@ test.if(how === "")(`ClickHouse looks up what the export holds, as docs/exports.
     [ADDRESS, known],
   ];
   expect([rows[6], rows[10]]).toEqual([found("", "GB"), found("", "GB")]);
-  expect(PAGE).toContain(`in ClickHouse ${/^\d+\.\d+/.exec(String(rows[11]))![0]} (chdb)`);
+  const [version] = /^\d+\.\d+/.exec(String(rows[11]))!;
+  for (const text of [`in ClickHouse ${version} (chdb)`, `| ClickHouse ${version}, as the library chdb |`])
+    expect(PAGE).toContain(text);
   expect(rows.slice(12, 15)).toEqual([1, 2, 3].map(() => [["GB"], [""]]));
-  expect(rows.at(-1)).toEqual([[ADDRESS, "GB"]]);
+  expect(rows.at(-3)).toEqual([[ADDRESS, "GB"]]);
+  const reloaded = (rows.at(-2) as unknown[][]).map(([name]) => name);
+  expect(reloaded).toEqual(expect.arrayContaining(["inkling_geolocate", "inkling_email"]));
+  expect(rows.at(-1)).toEqual([]);
   expect(rows[7]).toEqual(found(false, true));
   expect(rows[8]).toEqual(emails.map((email, i) => (i < 2 ? [email, 1, listed] : [email, 0, ""])));
   tried(

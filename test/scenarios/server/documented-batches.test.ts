@@ -1,0 +1,83 @@
+// documented-batches.test.ts: runs the scripts of docs/batches.md against a server, and reads their output as the page says.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { run } from "../../harness/published-packages.ts";
+import { SMALL_NETWORK, temporaryFolder } from "../../harness/release.ts";
+import { type SmallServer, startSmallServer } from "../../harness/server.ts";
+
+const PAGE = readFileSync(resolve(import.meta.dir, "../../../docs/batches.md"), "utf8");
+const [ONCE, REPEATING] = [...PAGE.matchAll(/^```sh\n((?:set -e\n)?sed [\s\S]*?)^```$/gm)].map(
+  ([, code]) => code!,
+);
+/** In small release 1, the addresses in this network are proxies. */
+const PROXY = SMALL_NETWORK.replace("0/24", "142");
+const VALUES = [PROXY, "8.8.8.8", "10.0.0.1", "nonsense", PROXY];
+
+let inkling: SmallServer;
+beforeAll(async () => {
+  inkling = await startSmallServer();
+});
+afterAll(() => inkling.server.stop());
+
+/** Runs a script in a new folder that has the file `ips.txt`, and an own `curl` if there is one. */
+function runIn(folder: string, script: string, curl?: string): Promise<string> {
+  writeFileSync(join(folder, "ips.txt"), `${VALUES.join("\n")}\n\n`);
+  if (curl !== undefined) {
+    writeFileSync(join(folder, "curl"), `#!/bin/sh\n${curl}\n`);
+    chmodSync(join(folder, "curl"), 0o755);
+  }
+  const variables = [`KEY=${inkling.keys.live}`, `PATH=${folder}:${process.env.PATH}`];
+  const text = script.replace("http://127.0.0.1:8080", inkling.origin);
+  return run(["env", ...variables, "sh", "-c", text], folder);
+}
+
+const codes = (printed: string) =>
+  printed
+    .trim()
+    .split("\n")
+    .map((line) => line.split("\t"))
+    .map(([value, answer]) => [value, JSON.parse(answer!).code ?? JSON.parse(answer!).is_proxy]);
+const EXPECTED = VALUES.map((value, at) => [
+  value,
+  [true, false, "IP_ADDRESS_RESERVED", "IP_ADDRESS_INVALID", true][at],
+]);
+
+test.each([
+  ["the script", ONCE!],
+  ["the script that repeats", REPEATING!],
+])("%s prints each value with its answer", async (_, script) => {
+  expect(codes(await runIn(temporaryFolder(), script))).toEqual(EXPECTED as never);
+});
+
+test("the script fails if the stream ended early", async () => {
+  const curl = Bun.which("curl");
+  const cut = `"${curl}" "$@" && sed -i '$d' answers.ndjson`;
+  await expect(runIn(temporaryFolder(), ONCE!, cut)).rejects.toThrow();
+  const ended = `"${curl}" "$@" && sed -i '$s/.*/{"code":"BATCH_INVALID"}/' answers.ndjson`;
+  await expect(runIn(temporaryFolder(), ONCE!, ended)).rejects.toThrow();
+});
+
+test("the script that repeats continues behind the last answer, and stops if an attempt brings none", async () => {
+  const folder = temporaryFolder();
+  const curl = `echo >> "${folder}/calls"; "${Bun.which("curl")}" "$@" > "${folder}/whole"
+head -n 2 "${folder}/whole"; echo '{"code":"BATCH_INVALID"}'; printf '{"is_ab'`;
+  expect(codes(await runIn(folder, REPEATING!, curl))).toEqual(EXPECTED as never);
+  expect(readFileSync(join(folder, "calls"), "utf8")).toHaveLength(3);
+  await expect(runIn(temporaryFolder(), REPEATING!, "cat > /dev/null")).rejects.toThrow();
+});
+
+test("DuckDB makes a table of the output", async () => {
+  const folder = temporaryFolder();
+  await runIn(folder, `${ONCE} > answers.tsv`.replace(/\n > answers/, " > answers"));
+  const [, create = ""] = /^```sql\n([\s\S]*?)^```$/m.exec(PAGE)!;
+  const connection = await (await DuckDBInstance.create(":memory:")).connect();
+  await connection.run(create.replace("answers.tsv", join(folder, "answers.tsv")));
+  const rows = (await connection.runAndReadAll("FROM reputation")).getRows();
+  const expected = EXPECTED.map(([value, found]) =>
+    typeof found === "string" ? [value, null, found] : [value, found, null],
+  );
+  expect(rows).toEqual(expected as never);
+});
