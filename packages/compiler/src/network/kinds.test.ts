@@ -2,6 +2,7 @@
 // kinds, remain unknown.
 
 import { describe, expect, test } from "bun:test";
+import { NETWORK_KINDS } from "@inkling/contract";
 import type { KindClaims, NetworkKind } from "../catalog/claims.ts";
 import { dataTable } from "../parse/csv.ts";
 import { judgeKind, kindOf, readRules } from "./kinds.ts";
@@ -66,20 +67,20 @@ describe("names", () => {
   });
 });
 
-describe("a wrong row is refused", () => {
-  test.each([
-    [["word", "school", "learning", "x"], "learning is not a kind"],
-    [["word", "School", "education", "x"], "not a list of lower-case words"],
-    [["word", "ab*", "education", "x"], "fewer than"],
-    [["word", "school", "education", ""], "lacks a reason"],
-    [["asn", "16509", "hosting", "a word"], "source"],
-    [["asn", "AS1", "hosting", "https://x.org"], "not a number"],
-    [["name", "x", "isp", "x"], "neither"],
-  ])("%p", (row, problem) => expect(() => readRules([row])).toThrow(problem));
-  test("twice", () => {
-    const row = ["word", "school", "education", "x"];
-    expect(() => readRules([row, row])).toThrow("twice");
-  });
+/** For each type of row, whether its text and its reason are valid. */
+const IS_VALID: Readonly<Record<string, (match: string, reason: string) => boolean>> = {
+  asn: (match, reason) => /^[1-9][0-9]{0,9}$/.test(match) && reason.startsWith("https://"),
+  word: (match, reason) =>
+    match.split(" ").every((word) => /^(\*?[a-z0-9]{2,}\*?|[a-z0-9])$/.test(word)) &&
+    !/^[a-z0-9]{1,3}\*/.test(match) && // rules are found by the first three letters
+    reason !== "",
+};
+
+test("every row of the table is valid, and listed once", () => {
+  const isValid = ([type = "", match = "", kind, reason = ""]: readonly string[]) =>
+    IS_VALID[type]?.(match, reason) && NETWORK_KINDS.includes(kind as NetworkKind);
+  expect(ROWS.filter((row) => !isValid(row))).toEqual([]);
+  expect(new Set(ROWS.map(([type, match]) => `${type} ${match}`)).size).toBe(ROWS.length);
 });
 
 describe("what feeds state of a system", () => {
