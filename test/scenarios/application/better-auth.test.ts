@@ -106,12 +106,14 @@ describe("a sign-up with better-auth", () => {
     assert.equal((await insisting.signUp("jane@gmial.com", "192.0.2.1")).status, 200);
   });
 
-  test("that is denied looks like any other where better-auth hides who has an account", async () => {
-    const emailAndPassword = { enabled: true, requireEmailVerification: true };
-    const { signUp, users } = await application(undefined, {}, { emailAndPassword });
-    const denied = await signUp("jane@disposable.example", "192.0.2.1");
-    assert.deepEqual([denied.status, users()], [200, []]);
-  });
+  for (const option of [{ requireEmailVerification: true }, { autoSignIn: false }])
+    test(`that is denied looks like any other: ${JSON.stringify(option)}`, async () => {
+      const emailAndPassword = { enabled: true, ...option };
+      const { signUp, users } = await application(undefined, {}, { emailAndPassword });
+      const denied = await signUp("jane@disposable.example", "192.0.2.1");
+      assert.deepEqual([denied.status, users()], [200, []]);
+      assert.equal((await signUp("jane@invalid.example", "192.0.2.1")).status, 422);
+    });
 
   test("that is challenged is refused if onChallenge does not admit it", async () => {
     const { signUp, users } = await application(undefined, { onChallenge: () => "refuse" });
