@@ -22,7 +22,6 @@ import { problems } from "./generators/problems.ts";
 import { pythonFields } from "./generators/python-fields.ts";
 import { rowTables } from "./generators/row-tables.ts";
 import { sandboxTables } from "./generators/sandbox-tables.ts";
-import { settingsTable } from "./generators/settings-table.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const GENERATORS: readonly Generator[] = [
@@ -37,7 +36,6 @@ const GENERATORS: readonly Generator[] = [
   pythonFields,
   rowTables,
   sandboxTables,
-  settingsTable,
 ];
 
 export const generated = (): Generated[] => GENERATORS.flatMap((generator) => generator());

@@ -1,6 +1,14 @@
-// command-table.ts: generates docs/commands.md from the tree of commands.
+// command-table.ts: generates docs/commands.md from the tree of commands, and the list in docs/configuration.md from the
+// rows of the settings. The list is not a table, because a table of five columns was wider than a screen.
 
-import { flagName, SETTING_NAMES, settingRow } from "@inkling/contract";
+import {
+  flagName,
+  SETTING_NAMES,
+  type SettingName,
+  settingRow,
+  tomlKey,
+  variableName,
+} from "@inkling/contract";
 import type { Argument, Command, Option } from "commander";
 import { makeProgram } from "../../packages/cli/src/program.ts";
 import { makeStyle } from "../../packages/cli/src/terminal/terminal.ts";
@@ -26,7 +34,11 @@ function isShared({ long, description }: Option): boolean {
 
 export function commandTable(): GeneratedSection[] {
   const content = program.commands.map((command) => section(command)).join("\n\n");
-  return [{ path: "docs/commands.md", section: "commands", content }];
+  const settings = SETTING_NAMES.map(settingBlock).join("\n\n");
+  return [
+    { path: "docs/commands.md", section: "commands", content },
+    { path: "docs/configuration.md", section: "settings", content: settings },
+  ];
 }
 
 /**
@@ -61,3 +73,36 @@ function argument(one: Argument): string {
 
 /** Escapes text that Markdown would read as HTML. */
 const plain = (text: string) => text.replaceAll("<", "&lt;");
+
+function settingBlock(name: SettingName): string {
+  const { secret, fileOnly, named, help, docs = sentence(help) } = settingRow(name);
+  const title = fileOnly ? tomlKey(name) : `${variableName(name)}${named ? "_NAME" : ""}`;
+  const places = [
+    ...(secret || fileOnly ? [] : [`flag \`${flagName(name)}\``]),
+    `in the file \`${fileLine(name)}\``,
+    ...(secret && !named ? [`or in \`credentials/${tomlKey(name)}\``] : []),
+    `default: ${defaultText(name)}`,
+  ];
+  return `### \`${title}\`\n\n${docs}\n\n${sentence(places.join(", "))}`;
+}
+
+/** Returns a setting as a line of inkling.toml: with its default, or with a value of the same type. */
+function fileLine(name: SettingName): string {
+  const { default: standard, named, type } = settingRow(name);
+  const key = tomlKey(name);
+  if (type === "feeds") return `[[${key}]]`;
+  if (named) return `[${key}]`;
+  if (typeof standard === "boolean") return `${key} = true`;
+  if (Array.isArray(standard)) return `${key} = ["…"]`;
+  if (typeof type === "object" && "min" in type) return `${key} = ${standard ?? type.min}`;
+  return `${key} = ${JSON.stringify(standard ?? "…")}`;
+}
+
+function defaultText(name: SettingName): string {
+  const { default: standard, unset } = settingRow(name);
+  if (unset !== undefined) return unset;
+  const text = typeof standard === "boolean" ? String(Number(standard)) : String(standard ?? "");
+  return text === "" ? "none" : `\`${text}\``;
+}
+
+const sentence = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}.`;

@@ -39,7 +39,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   feeds: async () => (await import("./commands/feeds.ts")).addFeeds,
   keys: async () => (await import("./commands/keys.ts")).addKeys,
   lookup: async () => (await import("./commands/lookup.ts")).addLookup,
-  grep: async () => (await import("./commands/grep.ts")).addGrep,
+  grep: async () => (await import("./commands/lookup.ts")).addGrep,
   assess: async () => (await import("./commands/assess.ts")).addAssess,
   rules: async () => (await import("./commands/rules.ts")).addRules,
   decisions: async () => (await import("./commands/decisions.ts")).addDecisions,

@@ -141,7 +141,12 @@ export class Archive {
 }
 
 function parseManifest(path: string, text: string): Manifest {
-  const found = jsonOf(text);
+  let found: unknown;
+  try {
+    found = JSON.parse(text);
+  } catch {
+    throw foreign(path);
+  }
   const head = manifest.pick({ format: true, version: true, program: true }).safeParse(found);
   if (!head.success) throw foreign(path);
   if (head.data.version > VERSION) throw newerBackup(path, head.data.program);
@@ -186,14 +191,6 @@ function digestOf(chunks: Iterable<Uint8Array>): { readonly bytes: number; reado
     bytes += chunk.length;
   }
   return { bytes, sha256: hash.digest("hex") };
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const BLOCK = 512;

@@ -139,40 +139,31 @@ function ipParts({ rows, withoutIp, countries, flags, kinds }: Tally, style: Sty
   if (others > 0) lines.push(bar(`${ranked.length - TOP_COUNTRIES} more`, others, most, total));
   if (unknown > 0) lines.push(bar("unknown", unknown, most, total));
   const raised = Object.entries(flags).map(([flag, count]) => bar(flag, count, total, total));
-  const parts = [
+  const networks = Object.entries(kinds)
+    .sort(([, a], [, b]) => b - a)
+    .map(([kind, count]) => bar(kind, count, total, total));
+  return [
     `${formatCount(total)} with a public IP address, ${formatCount(withoutIp)} without`,
-    "",
-    style.bold("Countries"),
-    table(lines, [1, 2]),
+    ...section("Countries", lines, style),
+    ...(raised.length > 0 ? section("Flags", raised, style) : []),
+    ...(networks.length > 0 ? section("Networks", networks, style) : []),
   ];
-  if (raised.length > 0) parts.push("", style.bold("Flags"), table(raised, [1, 2]));
-  const ofKinds = Object.entries(kinds).sort(([, a], [, b]) => b - a);
-  if (ofKinds.length > 0)
-    parts.push(
-      "",
-      style.bold("Networks"),
-      table(
-        ofKinds.map(([kind, count]) => bar(kind, count, total, total)),
-        [1, 2],
-      ),
-    );
-  return parts;
 }
+
+const section = (title: string, rows: string[][], style: Style) => [
+  "",
+  style.bold(title),
+  table(rows, [1, 2]),
+];
 
 function emailParts({ rows, withoutEmail, email }: Tally, style: Style): string[] {
   const total = rows - withoutEmail;
-  return [
-    "",
-    style.bold("Email addresses"),
-    table(
-      [
-        bar("valid", email.valid, total, total),
-        bar("disposable", email.disposable, total, total),
-        ["empty", formatCount(withoutEmail), "", ""],
-      ],
-      [1, 2],
-    ),
+  const lines = [
+    bar("valid", email.valid, total, total),
+    bar("disposable", email.disposable, total, total),
+    ["empty", formatCount(withoutEmail), "", ""],
   ];
+  return section("Email addresses", lines, style);
 }
 
 /** Formats a name, a count, its share, and a bar whose length is relative to the highest count. */
