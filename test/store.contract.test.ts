@@ -1669,6 +1669,19 @@ for (const backend of BACKENDS) {
         expect(error.message).toContain("version 1000");
         expect(error.hint).not.toBe("");
       });
+
+      test("a database of a version that was never released is refused, with a hint, and not touched", async () => {
+        await open();
+        const sql = new SQL(address);
+        await sql`UPDATE inkling_migrations SET id = 20 WHERE id = ${MIGRATIONS.at(-1)!.id}`;
+        const before = await sql`SELECT * FROM inkling_migrations`;
+        const error: StoreError = await open().catch((reason) => reason);
+        expect(error).toMatchObject({ name: "StoreError", code: "NEWER" });
+        expect(error.message).toContain("development version of Inkling (tables at version 20)");
+        expect(error.hint).not.toBe("");
+        expect([...(await sql`SELECT * FROM inkling_migrations`)]).toEqual([...before]);
+        await sql.close();
+      });
     });
 
     test("calls after close fail, and closing twice is fine", async () => {

@@ -4,7 +4,7 @@
  * - UNREACHABLE: unreachable, busy or full; the same call can succeed later
  * - REFUSED: reachable, but unusable: wrong password, missing rights, no such database
  * - DAMAGED: the file is not an SQLite database, or is damaged
- * - NEWER: written by a newer program
+ * - NEWER: written by a newer program, or by one whose tables this program cannot upgrade
  * - UNWRITTEN: the revocation cannot be written to the data folder
  * - CONFLICT: the change contradicts what is stored: the object already exists, or a limit is reached
  * - ADDRESS: the address cannot be parsed

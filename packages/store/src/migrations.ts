@@ -400,6 +400,12 @@ export async function migrate(
       (id INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)`;
       const version = await versionOf(tx);
       if (version > newest) throw newer(database, version, newest);
+      if (version > 0 && !migrations.some(({ id }) => id === version))
+        throw new StoreError(
+          "NEWER",
+          `${database.label}: written by a development version of Inkling (tables at version ${version}), which cannot be upgraded`,
+          "put this database aside, and restore a backup, or create new keys",
+        );
       for (const migration of migrations) {
         if (migration.id > version) await apply(tx, migration, database.dialect, now);
       }

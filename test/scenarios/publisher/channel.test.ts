@@ -551,6 +551,44 @@ describe("a channel", () => {
   });
 });
 
+describe("a statement of the earlier format, with percentages", () => {
+  /** Writes a channel in the earlier format: release 2 for a percentage of the servers, release 1 for the others. */
+  async function earlier(percent: number) {
+    const group = new Group();
+    const first = await group.publish(1);
+    const second = await group.publish(2);
+    const { format: _, rolled_back: __, ...same } = second;
+    const statement = { ...same, format: 1, percent, previous: first.release };
+    writeFileSync(
+      join(group.base, "channels/stable.json"),
+      seal(JSON.stringify(statement), readPrivateKey(keys.privatePem)),
+    );
+    return { group, first: first.release, second: second.release };
+  }
+
+  test.each([
+    [100, "second"],
+    [99, "first"],
+    [0, "first"],
+  ] as const)("at %d%%: servers take the %s release", async (percent, name) => {
+    const { group, ...releases } = await earlier(percent);
+    const server = group.server();
+    await server.follow();
+    expect(server.release).toBe(releases[name].name);
+  });
+
+  test("is renewed, rolled back and replaced in the new format", async () => {
+    const { group, first, second } = await earlier(10);
+    const trial = faultOf(group.publisher().publish(group.builder, second.name));
+    expect(await trial).toMatchObject({ fault: "rolled-back" });
+    expect(await group.publisher().renew()).toMatchObject({ format: 2, release: first });
+    const third = await group.publish(3);
+    expect(third).toMatchObject({ format: 2, rolled_back: [second.name] });
+    expect((await group.publisher().rollback()).release).toEqual(first);
+    expect((await group.publisher().publish(group.builder, second.name, true)).release).toEqual(second);
+  });
+});
+
 /** The faults that are not "unsound", by the reason. */
 const FAULTS: Readonly<Record<string, ChannelError["fault"]>> = {
   "has an unknown format": "unreadable",

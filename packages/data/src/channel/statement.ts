@@ -47,9 +47,27 @@ const statement = z.object({
 });
 export type Statement = Readonly<z.infer<typeof statement>>;
 
+/**
+ * The earlier format, in which a release could be on trial on a percentage of servers. All servers then take the
+ * release before it. This format is read so that servers can be upgraded before the builder.
+ */
+const earlier = statement
+  .extend({
+    format: z.literal(1),
+    percent: z.number().int().min(0).max(100),
+    previous: releaseRef.optional(),
+  })
+  .transform(
+    ({ percent, previous, release, ...same }): Statement => ({
+      ...same,
+      format: 2,
+      release: percent < 100 && previous !== undefined ? previous : release,
+    }),
+  );
+
 export function readStatement(text: string): Statement {
   try {
-    return statement.parse(JSON.parse(text));
+    return z.union([statement, earlier]).parse(JSON.parse(text));
   } catch (error) {
     throw new ChannelError(
       "unreadable",
