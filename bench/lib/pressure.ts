@@ -14,10 +14,10 @@ import { median, sum } from "./stats.ts";
 /** MB that each neighbour streams through; 0 means no neighbours. */
 const STRENGTHS = [0, 16, 64, 256];
 /** The strength that the targets use. With --quick, only this strength and the quiet machine are measured. */
-const JUDGED = 64;
+export const PRESSED_MB = 64;
 
 const strengthName = (megabytes: number): string => (megabytes === 0 ? "quiet" : `${megabytes} MB`);
-export const PRESSED = strengthName(JUDGED);
+export const PRESSED = strengthName(PRESSED_MB);
 /** Returns the question of a comparison beside neighbours. */
 export const underPressure = (what: string): string => `${what}, beside neighbours`;
 
@@ -25,7 +25,7 @@ export const underPressure = (what: string): string => `${what}, beside neighbou
  * Starts a neighbour and waits until it streams. Returns a function that stops the neighbour and returns the GB/s that
  * it read. The neighbour writes at the same rate.
  */
-async function startNeighbour(run: Run, core: number, megabytes: number) {
+export async function startNeighbour(run: Run, core: number, megabytes: number) {
   const command = [process.execPath, "--no-install", join(PEERS, "neighbour.ts"), String(megabytes)];
   const child = Bun.spawn(pinned(core, command), { env: BARE_ENV, stdout: "pipe", stderr: "inherit" });
   run.defer(async () => {
@@ -64,7 +64,7 @@ export async function compareUnderPressure(
   run: Run,
   { what, measure, unit, contestants, rounds, plot }: PressureOrder,
 ): Promise<void> {
-  const strengths = run.isQuick || plot === undefined ? [0, JUDGED] : STRENGTHS;
+  const strengths = run.isQuick || plot === undefined ? [0, PRESSED_MB] : STRENGTHS;
   const question = underPressure(what);
   const traffic: { megabytes: number; who: string; values: number[] }[] = [];
   const at = ({ who, measure: cost }: PressureOrder["contestants"][number], megabytes: number) => {

@@ -132,9 +132,14 @@ export const bytesRead = (pid: number): number =>
   Number(/^rchar: (\d+)$/m.exec(read(`/proc/${pid}/io`) ?? "")?.[1] ?? 0);
 
 /** Returns the number of open descriptors of a process; 0 if it has ended. */
-export function descriptorsOf(pid: number): number {
+export const descriptorsOf = (pid: number): number => entriesOf(`/proc/${pid}/fd`);
+
+/** Returns the number of threads of a process; 0 if it has ended. */
+export const threadsOf = (pid: number): number => entriesOf(`/proc/${pid}/task`);
+
+function entriesOf(folder: string): number {
   try {
-    return readdirSync(`/proc/${pid}/fd`).length;
+    return readdirSync(folder).length;
   } catch {
     return 0;
   }

@@ -61,5 +61,12 @@ export const PARTS: readonly Part[] = [
     onlyIfNamed: true,
     measure: measureKeys,
   },
-  { name: "soak", title: "Endurance", limitSeconds: 86_400, onlyIfNamed: true, measure: measureSoak },
+  {
+    name: "soak",
+    title: "Endurance",
+    limitSeconds: 90_000,
+    pressureSeconds: 90_000,
+    onlyIfNamed: true,
+    measure: measureSoak,
+  },
 ];

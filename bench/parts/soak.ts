@@ -3,7 +3,7 @@
 //
 // One client sends lookups and decisions as fast as the server answers. Meanwhile, keys are created and revoked,
 // overrides are added and removed, batches are sent, and the current release changes. Memory is what the server
-// allocated, without mapped files.
+// allocated, without mapped files. With --pressure, the same happens again beside a neighbour that takes one core.
 
 import * as store from "@inkling/data";
 import { releaseName } from "@inkling/engine";
@@ -14,7 +14,8 @@ import { until } from "../../test/harness/until.ts";
 import * as data from "../lib/data.ts";
 import { CONNECTIONS, fullLoad, pathsFile } from "../lib/load.ts";
 import { hasCommand } from "../lib/peers.ts";
-import { descriptorsOf, memoryOf, processTree } from "../lib/proc.ts";
+import { PRESSED_MB, startNeighbour, underPressure } from "../lib/pressure.ts";
+import { descriptorsOf, memoryOf, processTree, SERVER_CORE, threadsOf } from "../lib/proc.ts";
 import { log, type Run } from "../lib/record.ts";
 import { startInkling, temporaryFolder } from "../lib/server.ts";
 import { figure, sum } from "../lib/stats.ts";
@@ -23,15 +24,22 @@ import { SOAK } from "../lib/targets.ts";
 const STRETCH_SECONDS = 30;
 /** Allowed increase in open descriptors, for connections and files that come and go. */
 const MORE_DESCRIPTORS = 8;
+/** Allowed increase in threads, which Bun starts and ends as it needs them. */
+const MORE_THREADS = 8;
 /** MB by which memory may grow between the first half of the run and the second. */
 const MORE_MB = 34;
+const LOAD = "mixed load with changes";
 const DOMAIN = "soak-override.com";
 const BY = { author: "bench", source: "cli" } as const;
 
-interface Sample {
-  readonly megabytes: number;
-  readonly descriptors: number;
-}
+/** What is recorded after each stretch, by its name in the report. */
+const MEASURES = {
+  megabytes: "allocated by all processes, MB",
+  descriptors: "descriptors, open in all processes",
+  threads: "threads of all processes",
+  waitMs: "longest wait of 20 requests to /healthz at full load, ms",
+} as const;
+type Sample = Readonly<Record<keyof typeof MEASURES, number>>;
 
 /** Makes changes during the load and checks their effects. Each call returns the number of its lookups. */
 class Changes {
@@ -72,6 +80,17 @@ class Changes {
   }
 }
 
+/** Returns how long the admin listener's thread keeps a request waiting, in ms: the longest of 20. */
+async function longestWait(adminPort: number): Promise<number> {
+  let longest = 0;
+  for (let i = 0; i < 20; i++) {
+    const from = performance.now();
+    await (await fetch(`http://127.0.0.1:${adminPort}/healthz`)).text();
+    longest = Math.max(longest, performance.now() - from);
+  }
+  return longest;
+}
+
 /** Returns the number of lookups in the metrics. */
 async function countedByMetrics(adminPort: number): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
@@ -91,6 +110,14 @@ function twoReleases(dataDir: string): readonly [string, string] {
 
 export async function measureSoak(run: Run): Promise<void> {
   if (!hasCommand(run, "wrk", "wrk (the client)")) return;
+  await soak(run, LOAD);
+  if (!run.hasPressure) return;
+  const stop = await startNeighbour(run, SERVER_CORE, PRESSED_MB);
+  await soak(run, underPressure(LOAD));
+  await stop();
+}
+
+async function soak(run: Run, what: string): Promise<void> {
   const dataDir = await data.linkedCopy(data.releaseFolder(run.checkout), "soak");
   run.defer(() => data.removeFolder("soak"));
   const names = twoReleases(dataDir);
@@ -118,32 +145,27 @@ export async function measureSoak(run: Run): Promise<void> {
     const others = changes.make(turn);
     await Bun.sleep((seconds * 1000) / 2);
     store.makeCurrent(dataDir, names[(turn + 1) % 2]!);
+    const waitMs = await longestWait(server.adminPort);
     const done = await load;
     changed += await others;
     requests += done.requests;
     cpus.push(done.cpu);
     const tree = processTree(server.pid);
     const megabytes = sum(tree.map((pid) => memoryOf(pid).anonymous));
-    samples.push({ megabytes, descriptors: sum(tree.map(descriptorsOf)) });
+    const [descriptors, threads] = [sum(tree.map(descriptorsOf)), sum(tree.map(threadsOf))];
+    samples.push({ megabytes, descriptors, threads, waitMs });
     log(`${turn + 1} of ${stretches}: ${figure(done.rate)} requests/s, ${figure(megabytes)} MB allocated`);
   }
   const metrics = await countedByMetrics(server.adminPort);
   await server.stop();
-  run.row("mixed load with changes", "inkling", "requests, millions", [requests / 1e6]);
-  run.row("mixed load with changes", "inkling", "CPU per request, µs", cpus);
-  run.row(
-    "mixed load with changes",
-    "inkling",
-    "allocated by all processes, MB",
-    samples.map(({ megabytes }) => megabytes),
-  );
-  run.row(
-    "mixed load with changes",
-    "inkling",
-    "descriptors, open in all processes",
-    samples.map(({ descriptors }) => descriptors),
-  );
-  judge(run, { stretches, sent: requests + changed, metrics, failures: changes.failures }, samples);
+  run.row(what, "inkling", "requests, millions", [requests / 1e6]);
+  run.row(what, "inkling", "CPU per request, µs", cpus);
+  for (const [key, measure] of Object.entries(MEASURES)) {
+    const values = samples.map((sample) => sample[key as keyof Sample]);
+    run.row(what, "inkling", measure, values);
+  }
+  const outcome = { stretches, sent: requests + changed, metrics, failures: changes.failures };
+  judge(run, what === LOAD ? "" : ", beside a neighbour", outcome, samples);
 }
 
 interface Outcome {
@@ -154,9 +176,16 @@ interface Outcome {
   readonly failures: readonly string[];
 }
 
-function judge(run: Run, { stretches, sent, metrics, failures }: Outcome, samples: readonly Sample[]): void {
+/** @param where follows the text of each check */
+function judge(
+  run: Run,
+  where: string,
+  { stretches, sent, metrics, failures }: Outcome,
+  samples: readonly Sample[],
+): void {
+  const check = (text: string, isKept: boolean, found: string) => run.check(text + where, isKept, found);
   const hours = figure(run.hours);
-  run.check(
+  check(
     SOAK.failures,
     failures.length === 0,
     failures[0] ?? `${stretches} changes of each kind in ${hours} h`,
@@ -164,7 +193,7 @@ function judge(run: Run, { stretches, sent, metrics, failures }: Outcome, sample
   // wrk drops answers that are still pending when a stretch ends.
   const more = metrics - sent;
   const isRight = more >= 0 && more <= CONNECTIONS * stretches;
-  run.check(
+  check(
     SOAK.counts,
     isRight,
     `${sent.toLocaleString("en-US")} counted by the clients, ${more} more by the server`,
@@ -172,20 +201,13 @@ function judge(run: Run, { stretches, sent, metrics, failures }: Outcome, sample
   const half = Math.ceil(samples.length / 2);
   // A leak raises the minimum of a half. The maximum depends on whether a sample coincides with closing connections or
   // with a process that verifies a release.
-  const least = (what: keyof Sample) =>
-    [samples.slice(0, half), samples.slice(half)].map((some) =>
-      Math.min(...some.map((sample) => sample[what])),
+  const isFlat = (text: string, key: keyof Sample, allowed: number, unit = "") => {
+    const [early, late] = [samples.slice(0, half), samples.slice(half)].map((some) =>
+      Math.min(...some.map((sample) => sample[key])),
     ) as [number, number];
-  const [early, late] = least("megabytes");
-  run.check(
-    SOAK.memory,
-    late <= early + MORE_MB,
-    `least of each half: ${figure(early)}, then ${figure(late)} MB`,
-  );
-  const [open, openLater] = least("descriptors");
-  run.check(
-    SOAK.descriptors,
-    openLater <= open + MORE_DESCRIPTORS,
-    `least of each half: ${open}, then ${openLater}`,
-  );
+    check(text, late <= early + allowed, `least of each half: ${figure(early)}, then ${figure(late)}${unit}`);
+  };
+  isFlat(SOAK.memory, "megabytes", MORE_MB, " MB");
+  isFlat(SOAK.descriptors, "descriptors", MORE_DESCRIPTORS);
+  isFlat(SOAK.threads, "threads", MORE_THREADS);
 }

@@ -103,10 +103,14 @@ describe("PostgreSQL in the middle of traffic", () => {
   test("silent after it has counted: the time-out ends the wait, and the second try does not count again", async () => {
     const address = await postgres.freshDatabase();
     const direct = await open(address);
-    const { key } = await direct.createKey(parseNewKey({ name: "shop" }, 0));
+    const { key, token } = await direct.createKey(parseNewKey({ name: "shop" }, 0));
     const proxy = silentProxy(postgres.port);
     cleanUps.push(() => proxy.stop());
     const store = await open(address.replace(`:${postgres.port}/`, `:${proxy.port}/`), { timeoutMs: 3_000 });
+    const keyring = new Keyring();
+    const loader = liveKeys({ store, keyring, refreshMs: 10 });
+    cleanUps.push(() => loader.stop());
+    await loader.start();
     const batch = {
       recorder: "r1",
       sequence: 1,
@@ -127,6 +131,9 @@ describe("PostgreSQL in the middle of traffic", () => {
     expect(await stored(direct, key.id)).toBe(5);
     // Silent connections are not used again. This tries more connections than the pool has.
     proxy.silentAfter = "";
+    const { failures } = keyring.state;
+    await until(() => keyring.state.failures > failures);
+    expect(keyring.authenticate(`Bearer ${token}`, 0).ok).toBe(true);
     const pings = await Promise.allSettled(Array.from({ length: 8 }, () => store.ping()));
     expect(pings.map(({ status }) => status)).toEqual(Array(8).fill("rejected"));
     proxy.silentAfter = undefined;
@@ -134,7 +141,7 @@ describe("PostgreSQL in the middle of traffic", () => {
     drilled(
       import.meta.path,
       "PostgreSQL no longer answers, after it has counted",
-      "not tested here",
+      "the key is accepted",
       "usage, counted exactly once; a time limit ends the wait",
     );
   });
