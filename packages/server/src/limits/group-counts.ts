@@ -6,8 +6,8 @@
 //
 // A host learns what the others took only at its next exchange. Until then, each host may use the whole limit, so the
 // group exceeds a key's limit by at most what it takes between two exchanges. What was too much is then owed: a bucket
-// may lack more than its size. A debt ends only if the limits of the key are changed, if the clock is set, or for what was taken
-// while this host was cut off.
+// may lack more than its size. A debt ends only if the key's limits change or the clock is set, and what was taken while
+// this host was cut off is not charged.
 //
 // A bucket that was full has let tokens overflow. A single bucket for the whole group would have used these tokens for
 // what the others took in that time. They are therefore deducted from the charge, each of them once. Otherwise the
