@@ -3,14 +3,20 @@
 //
 // Cost: adding and finding addresses allocates nothing.
 
-import { specialUse, type UnwrappedAddress } from "../address/ip.ts";
+import {
+  IpAddress,
+  parseIpBytesInto,
+  parseIpInto,
+  specialUse,
+  type UnwrappedAddress,
+} from "../address/ip.ts";
 import { BLOCK_ADDRESSES, PackedAddresses } from "../address/packed.ts";
 import type { CompiledOverrides } from "../overrides/compiled.ts";
 import { REPUTATION_ANSWERS } from "../overrides/reputation-flags.ts";
 import type { IpSegment } from "../segment/ip-segment.ts";
 import { type Answerer, type AnswerSource, findFailure, type Outcome } from "./answerer.ts";
 import type { IpLookup } from "./data-state.ts";
-import { NOT_FOUND } from "./failure.ts";
+import { ADDRESS_INVALID, NOT_FOUND } from "./failure.ts";
 
 /** Stands for an address whose answer cannot be taken directly from the segment. */
 const NOT_IN_BLOCK = -1;
@@ -20,6 +26,8 @@ export class AddressBlock {
   segment: IpSegment | undefined;
   /** Record numbers of the answers, indexed by the address's position in the block. */
   readonly numbers = new Int32Array(BLOCK_ADDRESSES).fill(NOT_IN_BLOCK);
+  /** The address that was read last. An IPv4 address inside IPv6 is unwrapped. */
+  readonly address = new IpAddress() as UnwrappedAddress; // every reader unwraps it
   private overrides: CompiledOverrides | undefined;
   private readonly addresses = new PackedAddresses();
   private readonly indexes = new Uint8Array(BLOCK_ADDRESSES);
@@ -46,8 +54,24 @@ export class AddressBlock {
     this.numbers.fill(NOT_IN_BLOCK);
   }
 
-  /** @returns false if the address has to be looked up separately */
-  add(index: number, address: UnwrappedAddress): boolean {
+  /** Adds the address in a range of ASCII bytes, unless it is no address or has to be looked up separately. */
+  addBytes(index: number, bytes: Uint8Array, start: number, end: number): void {
+    if (this.readBytes(bytes, start, end)) this.add(index);
+  }
+
+  /** Does the same as {@link addBytes}, from text. */
+  addText(index: number, text: string): void {
+    if (parseIpInto(text, this.address)) this.add(index);
+  }
+
+  /** Parses ASCII bytes into `address`, to look it up separately. @returns whether they are an address */
+  readBytes(bytes: Uint8Array, start: number, end: number): boolean {
+    return parseIpBytesInto(bytes, start, end, this.address);
+  }
+
+  /** Adds `address`. @returns false if it has to be looked up separately */
+  private add(index: number): boolean {
+    const { address } = this;
     if (this.segment === undefined || specialUse(address) !== undefined) return false;
     if (this.overrides?.covers(address) === true) return false;
     this.indexes[this.addresses.length] = index;
@@ -74,10 +98,8 @@ export class AddressBlock {
       this.clear();
       const end = Math.min(start + BLOCK_ADDRESSES, texts.length);
       for (let i = start; i < end; i++) {
-        const failure = answerer.readAddress(texts[i]!);
-        if (failure !== undefined) outcomes[i] = failure;
-        else if (!this.add(i - start, answerer.address))
-          outcomes[i] = answerer.answerAddress(lookup, answerer.address, source);
+        if (!parseIpInto(texts[i]!, this.address)) outcomes[i] = ADDRESS_INVALID;
+        else if (!this.add(i - start)) outcomes[i] = answerer.answerAddress(lookup, this.address, source);
       }
       this.find();
       for (let i = start; i < end; i++) outcomes[i] ??= this.answerAt(i - start, lookup);

@@ -11,10 +11,12 @@ import {
 } from "@inkling/contract";
 import type { Decisions, RequestName } from "@inkling/store/decisions/record";
 import { bearerToken } from "@inkling/store/keys/token";
+import type { LineAnswers } from "../batch/answers.ts";
 import { answerLines, type BatchAnswer, type BatchServer, type Call } from "../batch/batch.ts";
 import { acceptsGzip, decoded, formOf, isGzipped, parseJson, readJsonBytes } from "../batch/body.ts";
 import type { ByteStream } from "../batch/gzip.ts";
-import type { LineAnswers, LineBlock, Output } from "../batch/stream-buffers.ts";
+import type { Lines } from "../batch/lines.ts";
+import type { Output } from "../batch/output.ts";
 import { type Decided, decisionRow } from "../decisions/decided.ts";
 import { type Decider, SANDBOX_ID } from "../decisions/decider.ts";
 import { type Problem, problem, problemBody } from "../http/problems.ts";
@@ -220,9 +222,8 @@ class DecisionLines implements LineAnswers {
 
   findLines(): void {}
 
-  answerLine(block: LineBlock, index: number): void | Promise<void> {
-    const line = block.bytes.subarray(block.startOf(index), block.endOf(index));
-    const decided = this.assess(line);
+  answerLine({ bytes, starts, ends }: Lines, index: number): void | Promise<void> {
+    const decided = this.assess(bytes.subarray(starts[index], ends[index]));
     if (decided instanceof Promise) return decided.then((after) => this.take(after));
     this.take(decided);
   }

@@ -17,10 +17,25 @@ import {
   type Subject,
 } from "../lookup/pipeline.ts";
 import type { Counts } from "../telemetry/counts.ts";
-import type { LineAnswers, LineBlock, Output } from "./stream-buffers.ts";
+import type { Lines } from "./lines.ts";
+import type { Output } from "./output.ts";
 
 /** Maximum length of an answer in bytes. Evidence has at most 8 KB (docs/evidence.md), and a location below 1 KB. */
 export const MAX_ANSWER_BYTES = 12 * 1024;
+
+/** Answers the lines of a stream in order, each followed by a newline. */
+export interface LineAnswers {
+  /** Number of lines that count as lookups. The caller resets it. */
+  lookups: number;
+  /** Sets the data from which the next lines are answered. */
+  use(question: Question): void;
+  /** Called with each block of lines before they are answered. */
+  findLines(lines: Lines): void;
+  /** Returns a promise if the answer has to wait. The next line is answered after it. */
+  answerLine(lines: Lines, index: number): void | Promise<void>;
+  refuseLongLine(): void;
+  refuse(refusal: Problem): void;
+}
 
 interface BatchAnswersOptions {
   readonly lookup: Lookup;
@@ -53,6 +68,8 @@ export class BatchAnswers implements LineAnswers {
   private readonly options: BatchAnswersOptions;
   private question: Question;
   private readonly found = new AddressBlock();
+  /** The address of a line that is looked up separately. */
+  private readonly subject: Subject = { address: this.found.address, isCaller: false };
   /** Problem documents by code and detail. The map remains small, because details never quote the input. */
   private readonly documents = new Map<string, Uint8Array>();
 
@@ -68,17 +85,14 @@ export class BatchAnswers implements LineAnswers {
   }
 
   /** Finds the answers for those lines of a block that are addresses. */
-  findLines(block: LineBlock): void {
+  findLines({ bytes, starts, ends, length }: Lines): void {
     const { found } = this;
     if (found.segment === undefined) return;
-    const { pipeline } = this.options;
-    const { bytes, length } = block;
     found.clear();
     for (let i = 0; i < length; i++) {
-      const start = block.startOf(i);
-      const end = block.endOf(i);
-      if (isQuoted(bytes, start, end) && pipeline.readAddressBytes(bytes, start + 1, end - 1))
-        found.add(i, pipeline.named.address);
+      const start = starts[i]!;
+      const end = ends[i]!;
+      if (isQuoted(bytes, start, end)) found.addBytes(i, bytes, start + 1, end - 1);
     }
     found.find();
   }
@@ -87,11 +101,8 @@ export class BatchAnswers implements LineAnswers {
   findValues(values: readonly unknown[]): void {
     const { found } = this;
     if (found.segment === undefined) return;
-    const { pipeline } = this.options;
     found.clear();
-    for (const [i, value] of values.entries()) {
-      if (typeof value === "string" && pipeline.readAddress(value)) found.add(i, pipeline.named.address);
-    }
+    for (const [i, value] of values.entries()) if (typeof value === "string") found.addText(i, value);
     found.find();
   }
 
@@ -104,15 +115,15 @@ export class BatchAnswers implements LineAnswers {
   }
 
   /** Writes the answer or problem for one line. A valid line holds one JSON string, which white space may surround. */
-  answerLine(block: LineBlock, index: number): void {
+  answerLine({ bytes, starts, ends }: Lines, index: number): void {
     if (this.copy(index)) return;
-    const { pipeline, lookup } = this.options;
-    const { bytes } = block;
-    const start = block.startOf(index);
-    const end = block.endOf(index);
+    const { found } = this;
+    const { lookup } = this.options;
+    const start = starts[index]!;
+    const end = ends[index]!;
     const hasQuotes = isQuoted(bytes, start, end);
-    if (hasQuotes && lookup !== "email" && pipeline.readAddressBytes(bytes, start + 1, end - 1))
-      this.write(this.answerAddress(lookup, pipeline.named, ""));
+    if (hasQuotes && lookup !== "email" && found.readBytes(bytes, start + 1, end - 1))
+      this.write(this.answerAddress(lookup, this.subject, ""));
     else if (hasQuotes && isPlainText(bytes, start + 1, end - 1))
       void this.answerSlowly(bytes.toString("latin1", start + 1, end - 1));
     else this.oddLine(bytes.subarray(start, end));

@@ -16,15 +16,14 @@ import { type BatchMemory, GZIP_WEIGHT } from "../limits/memory.ts";
 import type { Decision } from "../limits/token-bucket.ts";
 import { type Pipeline, type Question, refusalOf, WANTS } from "../lookup/pipeline.ts";
 import type { Counts } from "../telemetry/counts.ts";
-import { BatchAnswers, QUOTA_EXCEEDED } from "./answers.ts";
+import { BatchAnswers, type LineAnswers, QUOTA_EXCEEDED } from "./answers.ts";
 import { acceptsGzip, decoded, formOf, isGzipped, readValues } from "./body.ts";
 import type { ByteStream } from "./gzip.ts";
 import { GzipPieces, gzipped } from "./gzip.ts";
 import { KeyMeter, type MeterOptions } from "./key-meter.ts";
 import { Lines } from "./lines.ts";
+import { Output } from "./output.ts";
 import { BatchStream } from "./stream.ts";
-import type { LineAnswers } from "./stream-buffers.ts";
-import { Output } from "./stream-buffers.ts";
 
 /** Milliseconds for which a stream keeps its release before it changes to the current release. */
 export const HOLD_MS = 300_000;

@@ -4,14 +4,17 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { Lines, MAX_LINE_BYTES } from "./lines.ts";
 
+const blockOf = (lines: Lines) =>
+  Array.from({ length: lines.length }, (_, i) =>
+    lines.isTooLong(i) ? "TOO LONG" : lines.bytes.toString("latin1", lines.starts[i], lines.ends[i]),
+  );
+
 /** Splits the chunks into lines, as a stream does. Returns "TOO LONG" for a line that exceeds the limit. */
 function linesOf(chunks: readonly Uint8Array[]): string[] {
   const lines = new Lines();
   const found: string[] = [];
   const collect = () => {
-    while (lines.next()) {
-      found.push(lines.isTooLong ? "TOO LONG" : lines.bytes.toString("latin1", lines.start, lines.end));
-    }
+    while (lines.readBlock()) found.push(...blockOf(lines));
   };
   for (const chunk of chunks) {
     lines.feed(chunk);
@@ -90,11 +93,10 @@ describe("lines", () => {
     const chunk = new Uint8Array(1024 * 1024).fill(0x78);
     for (let i = 0; i < 1024; i++) {
       lines.feed(chunk);
-      expect(lines.next()).toBe(false);
+      expect(lines.readBlock()).toBe(false);
     }
     lines.feed(encode('\n"a"\n'));
-    expect(lines.next() && lines.isTooLong).toBe(true);
-    expect(lines.next() && !lines.isTooLong).toBe(true);
-    expect(lines.bytes.toString("latin1", lines.start, lines.end)).toBe('"a"');
+    expect(lines.readBlock() && blockOf(lines)).toEqual(["TOO LONG"]);
+    expect(lines.readBlock() && blockOf(lines)).toEqual(['"a"']);
   });
 });

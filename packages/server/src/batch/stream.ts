@@ -3,22 +3,21 @@
 // An unexpected error breaks the stream off, and `onEnd` receives the error. Cost: memory for a chunk of the body
 // (64 KiB as Bun reads it), for one piece of answers, and for any line that spans chunks.
 //
-// Lines that have arrived are looked up together, at most 64 at a time (stream-buffers.ts). No line waits for a line
+// Lines that have arrived are looked up together, at most 64 at a time (lines.ts). No line waits for a line
 // that has not arrived.
 //
 // The stream reads more of the body only after it has answered everything so far, and it answers more only after the
 // previous answers were sent. So a client that does not read slows down its own upload. Other connections get their
-// turn after each piece. A piece is overwritten only after the next piece was requested (stream-buffers.ts). By then,
+// turn after each piece. A piece is overwritten only after the next piece was requested (output.ts). By then,
 // Bun's sockets have sent or copied it.
 
 import { type Problem, problem } from "../http/problems.ts";
 import type { Question } from "../lookup/pipeline.ts";
-import { MAX_ANSWER_BYTES, QUOTA_EXCEEDED } from "./answers.ts";
+import { type LineAnswers, MAX_ANSWER_BYTES, QUOTA_EXCEEDED } from "./answers.ts";
 import type { ByteReader, ByteStream, GzipPieces } from "./gzip.ts";
 import type { KeyMeter } from "./key-meter.ts";
 import { type Lines, MAX_LINE_BYTES } from "./lines.ts";
-import type { Output } from "./stream-buffers.ts";
-import { type LineAnswers, LineBlock } from "./stream-buffers.ts";
+import type { Output } from "./output.ts";
 
 interface BatchStreamOptions {
   readonly body: ByteStream;
@@ -74,7 +73,6 @@ export class BatchStream {
   private bytes = 0;
   /** Tokens that were taken for bytes rather than for values. */
   private surcharge = 0;
-  private readonly block = new LineBlock();
   private isOver = false;
   private hasEnded = false;
   private isBusy = false;
@@ -148,22 +146,21 @@ export class BatchStream {
   }
 
   private async answerLines(left: number, now: number): Promise<Stop> {
-    const { block } = this;
     const { answers, lines, meter, out } = this.options;
     while (out.room >= MAX_ANSWER_BYTES) {
-      if (block.at === block.length) {
-        if (!block.read(lines)) return this.stopWithoutLine(now);
-        answers.findLines(block);
+      if (lines.at === lines.length) {
+        if (!lines.readBlock()) return this.stopWithoutLine(now);
+        answers.findLines(lines);
       }
       if (!meter.take(now)) return "waiting";
-      const index = block.at++;
+      const index = lines.at++;
       this.values++;
       if (answers.lookups >= left) {
         answers.refuse(QUOTA_EXCEEDED);
         meter.recordRefusals("quota_exceeded", 1, now);
-      } else if (block.isTooLong(index)) answers.refuseLongLine();
+      } else if (lines.isTooLong(index)) answers.refuseLongLine();
       else {
-        const pending = answers.answerLine(block, index);
+        const pending = answers.answerLine(lines, index);
         if (pending !== undefined) await pending; // awaiting every line would take as long as the lookups
       }
     }

@@ -80,7 +80,7 @@ export interface AnswerCounts {
 export class Pipeline {
   private readonly answerer = new Answerer();
   /** The address that was read last, unless it was the caller's own. */
-  readonly named: Subject = { address: this.answerer.address, isCaller: false };
+  private readonly named: Subject = { address: this.answerer.address, isCaller: false };
   private readonly checks: Pick<EmailChecks, "checkMx">;
   private readonly counted: AnswerCounts;
 
@@ -99,16 +99,6 @@ export class Pipeline {
     }
     const failure = this.answerer.readAddress(text === ME ? SANDBOX_ME : text);
     return failure === undefined ? this.named : problemOf(failure);
-  }
-
-  /** Reads an address into `named`. @returns false for any other text, including `me` */
-  readAddress(text: string): boolean {
-    return this.answerer.readAddress(text) === undefined;
-  }
-
-  /** Does the same as {@link readAddress}, from ASCII bytes. */
-  readAddressBytes(bytes: Uint8Array, start: number, end: number): boolean {
-    return this.answerer.readAddressBytes(bytes, start, end);
   }
 
   answerAddress(lookup: IpLookup, subject: Subject, question: Question): Answer | ComposedAnswer {
