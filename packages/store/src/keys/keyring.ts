@@ -9,7 +9,7 @@
 
 import type { EpochMs, Key, KeyId } from "./key.ts";
 import { type CellOf, idsOf, type KeyRecord, KeyTable, type KeyUpdate } from "./key-table.ts";
-import { bearerToken, hashToken, isShortest, isWellFormedToken } from "./token.ts";
+import { readToken } from "./token.ts";
 
 type AuthResult =
   | { readonly ok: true; readonly key: Key }
@@ -64,20 +64,20 @@ class Entry {
 
 const MISSING: AuthResult = Object.freeze({ ok: false, code: "KEY_MISSING" });
 const INVALID: AuthResult = Object.freeze({ ok: false, code: "KEY_INVALID" });
-const TRUNCATED: AuthResult = Object.freeze({
-  ok: false,
-  code: "KEY_INVALID",
-  detail: "The key's checksum does not match. Copy the whole key.",
-});
-const ADMIN_TOKEN: AuthResult = Object.freeze({
-  ok: false,
-  code: "KEY_INVALID",
-  detail: "This is an admin token. Use an API key (`ink_live_…`).",
-});
-
-/** Returns the result for a token that does not have the form of a key. */
-const malformed = (token: string): AuthResult =>
-  token.startsWith("ink_admin_") ? ADMIN_TOKEN : /^ink_(?:live|test)_/.test(token) ? TRUNCATED : INVALID;
+/** The results for tokens that do not have the form of a key. */
+const MALFORMED = {
+  "broken key": Object.freeze({
+    ok: false,
+    code: "KEY_INVALID",
+    detail: "The key's checksum does not match. Copy the whole key.",
+  }),
+  "admin token": Object.freeze({
+    ok: false,
+    code: "KEY_INVALID",
+    detail: "This is an admin token. Use an API key (`ink_live_…`).",
+  }),
+  other: INVALID,
+} as const;
 const expired = ({ key }: Entry): AuthResult => ({ ok: false, code: "KEY_EXPIRED", key });
 const NOT_LOADED: AuthResult = Object.freeze({ ok: false, code: "KEYS_NOT_LOADED" });
 const STALE: AuthResult = Object.freeze({
@@ -113,21 +113,20 @@ export class Keyring {
     if (header === null) return MISSING;
     const known = this.seen.get(header);
     if (known !== undefined) return now < known.validUntil ? known : expired(known);
-    const token = bearerToken(header);
+    const token = readToken(header);
     if (token === undefined) return MISSING;
-    if (!isWellFormedToken(token)) return malformed(token);
+    if (token.form !== "key") return MALFORMED[token.form];
     if (!this.isLoaded) return NOT_LOADED;
     if (this.isStale) return STALE;
-    const hash = hashToken(token);
+    const { hash } = token;
     const record = this.table.findByToken(hash);
     if (record === undefined || this.refusedHere.has(record.key.id)) return INVALID;
     const entry = new Entry(this.use(record).key, record.tokens[hash] ?? null);
-    this.remember(header, token, entry);
+    if (token.isShortest) this.remember(header, entry); // with spaces, one token could have thousands of long headers
     return now < entry.validUntil ? entry : expired(entry);
   }
 
-  private remember(header: string, token: string, entry: Entry): void {
-    if (!isShortest(header, token)) return; // with spaces, one token could have thousands of long headers
+  private remember(header: string, entry: Entry): void {
     if (this.seen.size >= MAX_SEEN) this.seen.clear();
     this.seen.set(header, entry);
   }

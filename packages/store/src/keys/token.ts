@@ -87,9 +87,28 @@ function trimmed(header: string): string | undefined {
   return token === "" ? undefined : token;
 }
 
-/** True if the header consists of exactly the scheme, one space and the token. */
-export function isShortest(header: string, token: string): boolean {
-  return header.length === SCHEME.length + 1 + token.length;
+/** What a token has the form of. A `broken key` has the prefix of a key, but is cut short or has another checksum. */
+type HeaderToken =
+  | {
+      readonly form: "key";
+      readonly hash: string;
+      /** True if the header consists of exactly the scheme, one space and the token. */
+      readonly isShortest: boolean;
+    }
+  | { readonly form: "broken key" | "admin token" | "other" };
+
+/** Reads the token of an Authorization header. Returns undefined if {@link bearerToken} finds none. */
+export function readToken(header: string): HeaderToken | undefined {
+  const token = bearerToken(header);
+  if (token === undefined) return undefined;
+  if (isWellFormedToken(token))
+    return {
+      form: "key",
+      hash: hashToken(token),
+      isShortest: header.length === SCHEME.length + 1 + token.length,
+    };
+  if (token.startsWith("ink_admin_")) return { form: "admin token" };
+  return { form: /^ink_(?:live|test)_/.test(token) ? "broken key" : "other" };
 }
 
 const BASIC = /^basic +([A-Za-z0-9+/]+={0,2})$/i;
