@@ -1,6 +1,6 @@
 // fetch.ts: downloads one feed file with one GET.
 //
-// It throws LateError at the deadline. Messages never quote the response. This file makes one attempt; schedule.ts
+// It throws LateError at the deadline. Messages never quote the response. This file makes one attempt; next-state.ts
 // decides when the next one follows.
 
 import { lookup } from "node:dns/promises";

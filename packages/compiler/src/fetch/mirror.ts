@@ -10,8 +10,8 @@ import { join } from "node:path";
 import { within } from "@inkling/data";
 import { type Feed, FeedError, type Format, maxBytesOf } from "../catalog/feed.ts";
 import { type FeedCopy, mapped, measure } from "./copy.ts";
+import type { KeptCopies } from "./feed-state.ts";
 import { FETCH_TIMES, type FetchTimes, LateError } from "./fetch.ts";
-import type { KeptCopies } from "./kept-copies.ts";
 import { requireSize, unpack } from "./unpack.ts";
 
 /** Maximum milliseconds for one feed. The largest file (DB-IP's) is 134 MB, so 2.3 MB/s is enough. */

@@ -4,8 +4,18 @@ import { describe, expect, test } from "bun:test";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import type { Attempts, FeedState, KeptCopy } from "./feed-state.ts";
-import { type FeedAttempt, nextFeedState, type Outcome, planRequest, publishHeld } from "./next-state.ts";
-import { afterAbsence, afterFailure, afterSuccess, recordRequest, untried } from "./schedule.ts";
+import {
+  afterAbsence,
+  afterFailure,
+  afterSuccess,
+  type FeedAttempt,
+  nextFeedState,
+  type Outcome,
+  planRequest,
+  publishHeld,
+  recordRequest,
+  untried,
+} from "./next-state.ts";
 
 const NOW = new Date("2026-08-22T12:34:56.000Z");
 const BEFORE = new Date("2026-08-21T12:34:56.000Z");

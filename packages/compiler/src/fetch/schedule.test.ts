@@ -12,7 +12,7 @@ import {
   findHold,
   recordRequest,
   untried,
-} from "./schedule.ts";
+} from "./next-state.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

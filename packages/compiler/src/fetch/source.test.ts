@@ -19,8 +19,7 @@ import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { parseNetworks } from "../parse/index.ts";
 import { type Candidate, type FeedCopy, isCopy } from "./copy.ts";
-import { readFeedState, writeFeedState } from "./feed-state.ts";
-import { describeCopy, KeptCopies } from "./kept-copies.ts";
+import { describeCopy, KeptCopies } from "./feed-state.ts";
 import { nextFeedState, publishHeld } from "./next-state.ts";
 import { ETAG, LIST, type Publisher, startPublisher } from "./publisher.testing.ts";
 import { candidates, type SourceOptions } from "./source.ts";
@@ -81,14 +80,13 @@ const collect = async (row: Feed, more: Partial<SourceOptions> = {}): Promise<Ca
   for await (const candidate of candidates(row, options, keptOf(row))) found.push(candidate);
   return found;
 };
-const keptOf = (row: Feed) => new KeptCopies(row, dataDir, readFeedState(row, dataDir));
+const keptOf = (row: Feed) => new KeptCopies(row, dataDir);
 /** Keeps a copy that passed, like a load does. */
 const keepLastGood = (row: Feed, copy: FeedCopy): void => {
-  const named = describeCopy(copy);
-  const isKept = keptOf(row).holds(named);
   const source = { feed: row, mirror: undefined, now: NOW, chance: () => 0.5 };
-  const next = nextFeedState(readFeedState(row, dataDir), { type: "passed", copy: named }, source);
-  writeFeedState(row, dataDir, publishHeld(next), isKept ? [] : [copy]);
+  const kept = keptOf(row);
+  const next = nextFeedState(kept.state, { type: "passed", copy: describeCopy(copy) }, source);
+  kept.write(publishHeld(next), [copy]);
 };
 /** Formats candidates as "source: first line of the file" or "source! error", without the folder of this test. */
 const summaries = (found: Candidate[]): string[] =>

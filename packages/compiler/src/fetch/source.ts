@@ -32,8 +32,8 @@ import {
   measure,
   type NoCopy,
 } from "./copy.ts";
+import type { KeptCopies } from "./feed-state.ts";
 import { AnswerError, download, FETCH_TIMES, type FetchTimes, LateError, UnreachedError } from "./fetch.ts";
-import type { KeptCopies } from "./kept-copies.ts";
 import { readFromFile, readFromFolder } from "./mirror.ts";
 import { isMirrorUrl } from "./mirror-url.ts";
 
@@ -79,7 +79,7 @@ export interface SourceOptions {
   /** Whether publishers may be requested if there is no mirror. */
   readonly fetch: boolean;
   readonly now: Date;
-  /** Whether the feed is due (schedule.ts). Mirror folders are always read. */
+  /** Whether the feed is due (next-state.ts). Mirror folders are always read. */
   readonly isDue?: boolean;
   /** Whether the operator accepts the held copy. */
   readonly accept?: boolean;

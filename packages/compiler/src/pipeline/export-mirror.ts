@@ -9,8 +9,7 @@ import { PUBLIC_FILE, replaceFile } from "@inkling/data";
 import { programFile } from "@inkling/data/program";
 import { EXTENSIONS, type Feed, type Format } from "../catalog/feed.ts";
 import { type FeedCopy, isCopy } from "../fetch/copy.ts";
-import { readFeedState } from "../fetch/feed-state.ts";
-import { KeptCopies } from "../fetch/kept-copies.ts";
+import { KeptCopies } from "../fetch/feed-state.ts";
 import { candidates } from "../fetch/source.ts";
 
 /** Replaces each file atomically. Deletes files of the same feeds under other names, and keeps all other files. */
@@ -37,7 +36,7 @@ export async function exportMirror(feeds: readonly Feed[], dataDir: string, fold
 
 async function bestCopy(feed: Feed, dataDir: string, now: Date): Promise<FeedCopy | { why: string }> {
   const problems: string[] = [];
-  const kept = new KeptCopies(feed, dataDir, readFeedState(feed, dataDir));
+  const kept = new KeptCopies(feed, dataDir);
   for await (const copy of candidates(feed, { dataDir, fetch: false, now }, kept)) {
     if (!isCopy(copy)) {
       problems.push(copy.error);

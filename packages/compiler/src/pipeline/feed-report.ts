@@ -1,20 +1,63 @@
-// feed-report.ts: creates the report about a feed after a load, as the status shows it. It has no side effects.
+// feed-report.ts: defines what a load finds, and creates the report about the feed, as the status shows it. It has no side
+// effects.
 //
 // Every API key can read the report, so it contains no local path.
 
 import { basename } from "node:path";
 import { sha256Hex } from "@inkling/data";
-import type { FeedReport } from "@inkling/engine";
+import type { FeedReport, Release } from "@inkling/engine";
 import type { Feed } from "../catalog/feed.ts";
-import type { FeedCopy } from "../fetch/copy.ts";
-import type { Attempts, FeedState } from "../fetch/feed-state.ts";
+import type { FeedCopy, NoCopy } from "../fetch/copy.ts";
+import type { Attempts, FeedState, KeptCopies } from "../fetch/feed-state.ts";
 import { isMirrorUrl } from "../fetch/mirror-url.ts";
-import { attemptsAt } from "../fetch/next-state.ts";
-import { dueAt } from "../fetch/schedule.ts";
-import { isRemote, lackingCredentials } from "../fetch/source.ts";
+import { attemptsAt, dueAt, type FeedAttempt, type Hold } from "../fetch/next-state.ts";
+import { isRemote, lackingCredentials, type SourceOptions } from "../fetch/source.ts";
 import { isDomainFormat, isNetworkFormat } from "../parse/index.ts";
+import type { Age } from "../validate/copy-gates.ts";
+import type { Readable } from "../validate/read-copy.ts";
 import type { Trouble } from "./events.ts";
-import type { Load, Refusal, Tried, Used } from "./try-copies.ts";
+
+export interface LoadOptions extends SourceOptions {
+  /** Whether to request only feeds that are due. */
+  readonly onlyDue: boolean;
+  /** See `BuildRequest`. */
+  readonly keepGeo?: boolean | undefined;
+  /** Feeds that arrived at this time or later are not requested again. */
+  readonly since?: string | undefined;
+  /** Returns a random number from 0 to 1, like Math.random. */
+  readonly chance: () => number;
+}
+
+/** Everything that is fixed before the first copy is tried. */
+export interface Load {
+  readonly feed: Feed;
+  readonly options: LoadOptions;
+  /** The previous release, if this version of the code built it. The release's copies are read only if needed. */
+  readonly trusted: Release | undefined;
+  readonly source: FeedAttempt;
+  readonly state: FeedState;
+  readonly kept: KeptCopies;
+  /** Why the source is not requested now. */
+  readonly hold: Hold | undefined;
+}
+
+/** A candidate that is not used, and the reason. */
+export interface Refusal extends NoCopy {
+  /** The copy, if there was one. */
+  readonly copy?: FeedCopy;
+}
+
+export interface Used {
+  readonly copy: FeedCopy;
+  readonly read: Readable;
+  readonly age: Age;
+}
+
+/** The refused candidates in order, and the copy in use. */
+export interface Tried {
+  readonly refusals: readonly Refusal[];
+  readonly used?: Used;
+}
 
 export function reportOf(
   load: Load,

@@ -16,8 +16,8 @@ import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { readFeedState } from "../fetch/feed-state.ts";
+import type { LoadOptions } from "./feed-report.ts";
 import { loadFeed as loadOnly } from "./load.ts";
-import type { LoadOptions } from "./try-copies.ts";
 
 const TOR = FEEDS.find(({ id }) => id === "tor-bulk-exits")!;
 const LIST = Array.from({ length: 500 }, (_, i) => `5.2.${i >> 8}.${i & 255}\n`).join("");

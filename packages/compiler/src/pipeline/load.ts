@@ -1,9 +1,9 @@
 // load.ts: loads one feed. It reads the feed's newest copy that passes the gates, and reports the result. If a copy
 // looks wrong, it is held, the report has the reason, and the next copy is tried.
 //
-// readFeedState -> tryCopies -> outcomeOf -> nextFeedState -> writeFeedState. The state is read once, and written only
-// if it has changed. For a feed with a budget, the state is also written before the request, so that the request counts
-// even if the build is killed. A new copy is first stored like a held copy. After a release, `settle` makes it the last
+// KeptCopies -> prepareLoad -> tryCopies -> outcomeOf -> nextFeedState -> write. The state is read once, and written
+// only if it has changed. For a feed with a budget, the state is also written before the request, so that the request
+// counts even if the build is killed. A new copy is first stored like a held copy. After a release, `settle` makes it the last
 // good copy.
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -11,32 +11,52 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ACCEPT_RELEASE, parseCopyName } from "@inkling/contract";
 import { dnsServersOf, makeResolver } from "@inkling/data/dns";
-import type { FeedReport, Release } from "@inkling/engine";
-import type { Feed } from "../catalog/feed.ts";
+import { HAS_SEEDS } from "@inkling/data/program";
+import { FEED_SETS, type FeedReport, type Release } from "@inkling/engine";
+import { type Feed, FeedError } from "../catalog/feed.ts";
 import { chosenFeeds, readFeedChoice } from "../catalog/feed-choice.ts";
 import { feedTable } from "../catalog/feed-table.ts";
 import { FEEDS } from "../catalog/feeds.ts";
-import { type FeedCopy, isNew } from "../fetch/copy.ts";
-import { type FeedState, type HeldCopy, readFeedState, writeFeedState } from "../fetch/feed-state.ts";
-import { describeCopy, KeptCopies } from "../fetch/kept-copies.ts";
-import { nextFeedState, type Outcome, publishHeld } from "../fetch/next-state.ts";
-import { candidates, localCopies, type SourceOptions } from "../fetch/source.ts";
-import { parseDomains } from "../parse/index.ts";
-import { unflaggableDomains, unflaggableNetworks } from "../validate/content-gates.ts";
-import { ageOf } from "../validate/copy-gates.ts";
-import type { Content } from "../validate/read-copy.ts";
-import type { BuildEffects, BuildRequest, Trouble } from "./events.ts";
-import { isFault, problemText, reportOf } from "./feed-report.ts";
-import { type History, hasHistory, nextHistory, writeHistory } from "./history.ts";
-import { domainsToLookUp, lookUpMailHosts } from "./mail-hosts.ts";
+import { type Candidate, type FeedCopy, isCopy, isNew } from "../fetch/copy.ts";
 import {
+  describeCopy,
+  type FeedState,
+  type HeldCopy,
+  KeptCopies,
+  readFeedState,
+} from "../fetch/feed-state.ts";
+import { mirrorName } from "../fetch/mirror-url.ts";
+import { nextFeedState, type Outcome, planRequest, publishHeld } from "../fetch/next-state.ts";
+import {
+  candidates,
+  isRemote,
+  lackingCredentials,
+  localCopies,
+  type SourceOptions,
+} from "../fetch/source.ts";
+import { MmdbError } from "../mmdb/mmdb.ts";
+import { parseDomains } from "../parse/index.ts";
+import { ageOf, requireGood } from "../validate/copy-gates.ts";
+import {
+  type Content,
+  type Readable,
+  readCopy,
+  unflaggableDomains,
+  unflaggableNetworks,
+} from "../validate/read-copy.ts";
+import type { BuildEffects, BuildRequest, Trouble } from "./events.ts";
+import {
+  isFault,
   type Load,
   type LoadOptions,
-  prepareLoad,
+  problemText,
   type Refusal,
+  reportOf,
   type Tried,
-  tryCopies,
-} from "./try-copies.ts";
+  type Used,
+} from "./feed-report.ts";
+import { type History, hasHistory, nextHistory, writeHistory } from "./history.ts";
+import { domainsToLookUp, lookUpMailHosts } from "./mail-hosts.ts";
 
 export interface LoadedFeed {
   readonly feed: Feed;
@@ -76,15 +96,71 @@ export async function loadFeed(
   options: LoadOptions,
   trusted: Release | undefined,
 ): Promise<LoadedFeed> {
-  const state = readFeedState(feed, options.dataDir);
-  const kept = new KeptCopies(feed, options.dataDir, state);
-  const load = prepareLoad({ feed, options, trusted, state, kept });
+  const kept = new KeptCopies(feed, options.dataDir);
+  const load = prepareLoad({ feed, options, trusted, state: kept.state, kept });
   const isDue = load.hold === undefined;
   const tried = await tryCopies(load, candidates(feed, { ...options, isDue }, kept));
-  const outcome = outcomeOf(load, tried);
-  const next = nextFeedState(load.state, outcome, load.source);
-  if (next !== load.state) writeFeedState(feed, options.dataDir, next, newBodies(load, tried, outcome));
+  const next = nextFeedState(load.state, outcomeOf(load, tried), load.source);
+  const copies = [tried.used, ...tried.refusals].flatMap((one) => one?.copy ?? []);
+  if (next !== load.state) kept.write(next, copies);
   return loadedFeed(load, tried, next);
+}
+
+const GEO_SETS: readonly string[] = [...FEED_SETS.geo.deciding, ...FEED_SETS.geo.other];
+
+/** Decides whether to request the source. If the request counts against a budget, it is recorded first. */
+function prepareLoad(load: Omit<Load, "source" | "hold">): Load {
+  const { feed, options, state, kept } = load;
+  const { mirror, now, chance, onlyDue, keepGeo, since, accept } = options;
+  const source = { feed, mirror: mirror && mirrorName(mirror), now, chance };
+  const isAccepted = accept === true && state.held !== undefined;
+  if (!isRemote(feed, options) || isAccepted) return { ...load, source, hold: undefined };
+  if (keepGeo && GEO_SETS.includes(feed.sets)) return { ...load, source, hold: { why: "not due" } };
+  const isReady = lackingCredentials(feed, options).length === 0;
+  const { hold, state: spent } = planRequest(state, source, { onlyDue, since, isReady });
+  if (spent !== state) kept.write(spent);
+  return { ...load, source, state: spent, hold };
+}
+
+/** Tries these copies in order. */
+async function tryCopies(load: Load, copies: AsyncIterable<Candidate>): Promise<Tried> {
+  const { feed, options, trusted, state, kept } = load;
+  const refusals: Refusal[] = [];
+  let older: Used | undefined;
+  for await (const copy of copies) {
+    if (!isCopy(copy)) {
+      refusals.push(copy);
+      continue;
+    }
+    let read: Readable | undefined;
+    try {
+      read = readCopy(feed, copy, trusted);
+      const used = { read, ...requireGood(feed, copy, read, { ...options, state, kept }) };
+      if (!isOlderThanSeed(feed, used.copy, options.now)) return { refusals, used };
+      older ??= used;
+    } catch (error) {
+      if (!(error instanceof FeedError) && !(error instanceof MmdbError)) throw error;
+      const { source, origin } = copy;
+      // A file that cannot be read may be another server's page. It is fetched again, because its date says nothing
+      // about the feed.
+      const isReadable = read !== undefined || origin === undefined;
+      const held = isReadable ? copy : { ...copy, origin: { url: origin.url } };
+      refusals.push({ source, error: error.message, copy: held });
+    }
+  }
+  return { refusals, ...(older && { used: older }) };
+}
+
+/**
+ * Returns whether the seed is newer than a copy from a mirror or an earlier build. What a publisher sends is as new as
+ * the request, because the publisher may have withdrawn what the seed contains.
+ */
+function isOlderThanSeed({ seed }: Feed, copy: FeedCopy, now: Date): boolean {
+  const { source, keptFrom, accepted, publishedAt, fetchedAt } = copy;
+  const createdAt = keptFrom === "fetched" ? fetchedAt : (publishedAt ?? fetchedAt);
+  if (seed === undefined || accepted || !HAS_SEEDS || createdAt === undefined) return false;
+  const seedAt = new Date(seed.published);
+  return (source === "mirror" || source === "last-good") && createdAt < seedAt && seedAt <= now;
 }
 
 /**
@@ -122,7 +198,7 @@ function loadedFeed(load: Load, tried: Tried, next: FeedState, stored = next): L
     isAccepted: options.accept === true,
     settle() {
       const settled = isNewHeld ? publishHeld(next) : next;
-      if (settled !== written) writeFeedState(feed, options.dataDir, settled);
+      if (settled !== written) load.kept.write(settled);
       written = settled;
       if (history !== undefined) writeHistory(feed, options.dataDir, history);
     },
@@ -146,12 +222,13 @@ function loadedFeed(load: Load, tried: Tried, next: FeedState, stored = next): L
  */
 function destroyExpired(feed: Feed, dataDir: string, now: Date): void {
   if (feed.destroyOld !== true) return;
-  const { copy, held, ...rest } = readFeedState(feed, dataDir);
+  const kept = new KeptCopies(feed, dataDir);
+  const { copy, held, ...rest } = kept.state;
   const isExpired = ({ fetchedAt, publishedAt }: HeldCopy) => {
     const dates = { fetchedAt: toDate(fetchedAt), publishedAt: toDate(publishedAt) };
     return ageOf(feed, dates, now) === "dropped";
   };
-  if ([copy, held].some((kept) => kept !== undefined && isExpired(kept))) writeFeedState(feed, dataDir, rest);
+  if ([copy, held].some((one) => one !== undefined && isExpired(one))) kept.write(rest);
 }
 
 const toDate = (text: string | undefined) => (text === undefined ? undefined : new Date(text));
@@ -175,14 +252,6 @@ function outcomeOf(load: Load, { refusals, used }: Tried): Outcome {
   }
   const isAbsent = failures.every(({ absent }) => absent === true);
   return { type: isAbsent ? "absent" : "failed", failure, destroy };
-}
-
-/** Returns the body of the copy that the next state lists, unless that body is already on disk. */
-function newBodies({ kept }: Load, { refusals, used }: Tried, outcome: Outcome): FeedCopy[] {
-  const named = outcome.type === "passed" ? outcome.copy : outcome.type === "held" ? outcome.held : undefined;
-  if (named === undefined || kept.holds(named)) return [];
-  const copies = [used?.copy, ...refusals.map(({ copy }) => copy)];
-  return copies.flatMap((copy) => (copy?.sha256 === named.sha256 ? copy : [])).slice(0, 1);
 }
 
 /** Returns the failures of the feed's source, without the failures of kept copies. */

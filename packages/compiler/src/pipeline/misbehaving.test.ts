@@ -31,7 +31,7 @@ import { drilled } from "../../../../test/harness/recorded-rows.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
-import { readFeedState, writeFeedState } from "../fetch/feed-state.ts";
+import { KeptCopies, readFeedState } from "../fetch/feed-state.ts";
 import type { FetchTimes } from "../fetch/fetch.ts";
 import { type Script, startScript } from "../fetch/publisher.testing.ts";
 import { type Build, build } from "./build.ts";
@@ -655,7 +655,7 @@ describe("if a segment cannot be built", () => {
     await run([mail, tor], DAY_2);
     const { copy, held, ...rest } = kept(mail);
     const { why: _, ...unexpected } = held!;
-    writeFeedState(mail, dataDir, { ...rest, copy: unexpected });
+    new KeptCopies(mail, dataDir).write({ ...rest, copy: unexpected });
     await expect(run([mail, tor], DAY_2 + 1, { fetch: false })).rejects.toThrow("names do not fit");
     expect(readFeedsReport(dataDir)?.failed?.why).toContain("names do not fit");
     expect(current().id).toBe(name.slice(-12));

@@ -5,7 +5,7 @@ import { parsePrefix } from "@inkling/engine";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { comparePrefixes, neverFlagged } from "../parse/network-list.ts";
-import { neverDisposable, requireNarrow, unflaggableDomains, unflaggableNetworks } from "./content-gates.ts";
+import { neverDisposable, requireNarrow, unflaggableDomains, unflaggableNetworks } from "./read-copy.ts";
 
 const feed = (more: Partial<Feed>): Feed => ({ ...FEEDS[0]!, ...more });
 const prefixes = (...texts: string[]) => texts.map((text) => parsePrefix(text)!).sort(comparePrefixes);
