@@ -156,7 +156,7 @@ function cases(): readonly Case[] {
       { settings: STORED, decisions: decisionsThat("unknown") },
     ],
     [
-      "an outcome while the database is away",
+      "an outcome while the database is unreachable",
       `/v1/assess/asm_${"9".repeat(16)}/outcome`,
       post('{"outcome":"fraud"}'),
       { settings: STORED, decisions: decisionsThat("unreachable") },
@@ -278,7 +278,7 @@ async function adminRefusals(): Promise<Refusal[]> {
   await ask("a fault of the server", "GET", "openapi.json");
   const away = await adminServer();
   away.store.overrides.list = () => Promise.reject(new StoreError("UNREACHABLE", "unreachable", ""));
-  await ask("the database away", "GET", "overrides", undefined, {}, away);
+  await ask("the database unreachable", "GET", "overrides", undefined, {}, away);
   const filled = await adminServer();
   filled.store.overrides.put = () =>
     Promise.reject(

@@ -12,7 +12,7 @@ import { BulkError } from "./errors.ts";
 
 export type Encoding = "gzip" | "zstd";
 
-interface Form {
+interface Compression {
   readonly name: Encoding;
   readonly magic: readonly number[];
   decode(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
@@ -21,7 +21,7 @@ interface Form {
 /** A file may begin with a frame that zstd skips, as `pzstd` writes. @src RFC 8878, 3.1.2 */
 const SKIPPED = Array.from({ length: 16 }, (_, i) => [0x50 + i, 0x2a, 0x4d, 0x18]);
 
-const FORMS: readonly Form[] = [
+const COMPRESSIONS: readonly Compression[] = [
   { name: "gzip", magic: [0x1f, 0x8b], decode: gunzipped },
   ...[[0x28, 0xb5, 0x2f, 0xfd], ...SKIPPED].map(
     (magic) => ({ name: "zstd", magic, decode: fromZstd }) as const,
@@ -74,11 +74,12 @@ interface Decoded {
 export async function decode(chunks: AsyncIterable<Uint8Array>): Promise<Decoded> {
   const encodings: Encoding[] = [];
   for (let layer = await peek(chunks); ; ) {
-    const form = FORMS.find(({ magic }) => magic.every((byte, i) => layer.first[i] === byte));
-    if (form === undefined) refuseUnsupported(layer.first);
-    if (form === undefined || encodings.length === MAX_LAYERS) return { chunks: layer.chunks, encodings };
-    encodings.push(form.name);
-    layer = await peek(form.decode(layer.chunks));
+    const compression = COMPRESSIONS.find(({ magic }) => magic.every((byte, i) => layer.first[i] === byte));
+    if (compression === undefined) refuseUnsupported(layer.first);
+    if (compression === undefined || encodings.length === MAX_LAYERS)
+      return { chunks: layer.chunks, encodings };
+    encodings.push(compression.name);
+    layer = await peek(compression.decode(layer.chunks));
   }
 }
 

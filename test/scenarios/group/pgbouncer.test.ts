@@ -92,7 +92,7 @@ behindPgBouncer("a quota of three servers is used up, a rate is kept, and usage 
 });
 
 behindPgBouncer(
-  "PostgreSQL away behind it: servers answer, and are a group again when it is back",
+  "PostgreSQL unreachable behind it: servers answer, and are a group again when it is back",
   async () => {
     const own = await Postgres.create();
     cleanUps.push(() => own.close());

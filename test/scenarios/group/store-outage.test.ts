@@ -146,7 +146,7 @@ describe("PostgreSQL in the middle of traffic", () => {
     );
   });
 
-  test("away at the start: the store opens, tables are made and keys are read once it is there", async () => {
+  test("unreachable at the start: the store opens, tables are made and keys are read once it is there", async () => {
     const address = await postgres.freshDatabase();
     await postgres.stop();
     cleanUps.push(() => postgres.start().catch(() => {})); // already running if the test succeeded
@@ -173,7 +173,7 @@ describe("PostgreSQL in the middle of traffic", () => {
     expect(keyring.authenticate(`Bearer ${token}`, 0).ok).toBe(true);
   });
 
-  test("a rollback while it is away is refused, because it cannot be recorded", async () => {
+  test("a rollback while it is unreachable is refused, because it cannot be recorded", async () => {
     const databaseUrl = await postgres.freshDatabase();
     const main = new ServerProgram({ env: { INKLING_DATABASE_URL: databaseUrl, INKLING_RATE: "" } });
     cleanUps.push(() => main.kill());

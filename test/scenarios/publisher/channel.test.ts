@@ -363,7 +363,7 @@ describe.each(Object.keys(PLACES))("%s", (kind) => {
     expect(group.warnings).toEqual([]);
   });
 
-  test("carries the newest ruleset to those who want it, and keeps it while the database is away", async () => {
+  test("carries the newest ruleset to those who want it, and keeps it while the database is unreachable", async () => {
     const texts = ["[weights]\nproxy = 0.5\n", "# Umlaute: äöü\n"];
     const [server, app] = [group.server(), group.server({ takesRuleset: true })];
     const publish = async (number: number, ruleset: { number: number; text: string } | undefined) => {

@@ -134,7 +134,7 @@ describe.each(BACKENDS)("two processes on %s", (_, addressOf) => {
   });
 });
 
-test("a server that starts while PostgreSQL is away has keys and overrides, and applies them at once", async () => {
+test("a server that starts while PostgreSQL is unreachable has keys and overrides, and applies them at once", async () => {
   const dataDir = temporaryFolder();
   smallRelease(dataDir, 0);
   const databaseUrl = await postgres.freshDatabase();

@@ -181,7 +181,7 @@ test("no other user may read what a server writes, and doctor reports a folder t
   expect(statSync(dataDir).mode & 0o777).toBe(0o755);
 });
 
-describe("a start while the database is away", () => {
+describe("a start while the database is unreachable", () => {
   const away = () => `postgres://u:secret@127.0.0.1:${freePort()}/inkling`;
 
   test.concurrent.each([1, 2])("answers the keys of the data folder's copy, workers: %i", async (workers) => {

@@ -25,10 +25,10 @@ export function addExport(program: Command, context: Context): void {
   const exports = program
     .command("export")
     .description("export the release in use, with overrides, in a format for other programs");
-  for (const format of FORMATS) addForm(exports, format, context);
+  for (const format of FORMATS) addFormat(exports, format, context);
 }
 
-function addForm(exports: Command, format: ExportFormat, context: Context): void {
+function addFormat(exports: Command, format: ExportFormat, context: Context): void {
   const { name, lookups, isFolder, databaseTypes } = format;
   const command = exports
     .command(name)

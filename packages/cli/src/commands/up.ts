@@ -119,9 +119,9 @@ async function keysOf(settings: Settings): Promise<KeysOf> {
     // An operator who sets a key does not need one from Inkling. Also, the output may be a container's log, which
     // should not contain secrets.
     const isTrial = settings.apiKey === undefined;
-    const made = isTrial ? await makeFirstKeys(store, settings.dataDir) : undefined;
+    const created = isTrial ? await makeFirstKeys(store, settings.dataDir) : undefined;
     const adminToken = isTrial ? await store.adminToken.create(cliAuthor("inkling up")) : undefined;
-    return { made, ...(await countKeys(store, Date.now())), adminToken };
+    return { created, ...(await countKeys(store, Date.now())), adminToken };
   });
 }
 

@@ -14,7 +14,7 @@ const dataDir = temporaryFolder();
 smallRelease(dataDir, 1);
 const { settings } = loadSettings({ flags: {}, env: {}, cwd: dataDir });
 const KEYS: KeysOf = {
-  made: { live: "ink_live_a", sandbox: "ink_test_b" },
+  created: { live: "ink_live_a", sandbox: "ink_test_b" },
   live: 1,
   sandbox: 1,
   adminToken: "ink_admin_c",
@@ -43,7 +43,7 @@ test("otherwise they are in a file that only its owner can read, and its path is
 });
 
 test("without new ones there is no file", () => {
-  const keys = { made: undefined, live: 2, sandbox: 1, adminToken: undefined };
+  const keys = { created: undefined, live: 2, sandbox: 1, adminToken: undefined };
   expect(saveSecrets(keys, temporaryFolder())).toBeUndefined();
   expect(shown(keys, undefined)).toContain("Active keys: 2 live, 1 sandbox");
 });

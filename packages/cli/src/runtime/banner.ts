@@ -27,8 +27,8 @@ export function banner({ settings, current, keys, keysFile, version, updates, st
   const built = formatAgo(now.getTime() - Date.parse(current.manifest.created_at));
   const feeds = feedsOf(settings.dataDir, current);
   const age = dataAge({ feeds }, now);
-  const made = keysFile === undefined ? keys.made?.live : undefined;
-  const key = made ?? (settings.apiKey === undefined ? "$KEY" : "$INKLING_API_KEY");
+  const created = keysFile === undefined ? keys.created?.live : undefined;
+  const key = created ?? (settings.apiKey === undefined ? "$KEY" : "$INKLING_API_KEY");
   const parts = [
     [
       style.bold(`Inkling ${version} answers on ${base}`),
@@ -73,8 +73,8 @@ function gapsPart(current: LoadedRelease, updates: boolean, style: Style): strin
   ];
 }
 
-function keysPart({ made, live, sandbox }: KeysOf, style: Style): string[] {
-  if (made === undefined) {
+function keysPart({ created, live, sandbox }: KeysOf, style: Style): string[] {
+  if (created === undefined) {
     return [
       `Active keys: ${live} live, ${sandbox} sandbox. Set yours in the shell: export KEY=ink_live_…`,
       style.dim("  lost it? `inkling keys create` creates another"),
@@ -82,13 +82,13 @@ function keysPart({ made, live, sandbox }: KeysOf, style: Style): string[] {
   }
   return [
     `Your keys, ${style.bold("shown only once")}:`,
-    `  live     ${made.live}`,
-    `  sandbox  ${made.sandbox}  ${style.dim("fixed answers, for tests")}`,
+    `  live     ${created.live}`,
+    `  sandbox  ${created.sandbox}  ${style.dim("fixed answers, for tests")}`,
   ];
 }
 
-function filePart({ made }: KeysOf, path: string): string[] {
-  const what = made === undefined ? "Your admin token is" : "Your keys and your admin token are";
+function filePart({ created }: KeysOf, path: string): string[] {
+  const what = created === undefined ? "Your admin token is" : "Your keys and your admin token are";
   return [
     `${what} in ${path}, which only your user can read, because this output is not a terminal.`,
     "  Store them elsewhere, then delete the file. Set the live key in the shell: export KEY=ink_live_…",

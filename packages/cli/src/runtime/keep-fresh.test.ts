@@ -210,9 +210,9 @@ test("publishers that cannot be reached are one short line, once", async () => {
     ...report(id, "not shown"),
     trouble: { why, rest: "" },
   });
-  const away = ids.map((id) => unreached(id, "host not found"));
+  const unreachable = ids.map((id) => unreached(id, "host not found"));
   const slow = unreached("feodo", "connection refused");
-  const seen = await simulate([{ dueIn: 10 * MINUTE, feeds: [...away, slow] }], 1);
+  const seen = await simulate([{ dueIn: 10 * MINUTE, feeds: [...unreachable, slow] }], 1);
   const hint = "run `inkling data status` to see all";
   expect(seen.log.filter(([, event]) => event !== "data-update-done")).toEqual([
     ["error", "feeds-not-reached", { count: 5, feeds: ids.slice(0, 3), reason: "host not found", hint }],

@@ -234,14 +234,15 @@ class Troubles {
   /** A feed whose copy is only missing is not an error. */
   report(feeds: BuildResult["feeds"], { held, expired, failed }: BuildResult["done"]): void {
     const before = this.known;
-    const away = new Map<string, string[]>();
+    const unreachable = new Map<string, string[]>();
     this.known = new Map();
     for (const feed of feeds) {
       const { id, state, source, error, trouble } = feed;
       if (error !== undefined) {
         this.known.set(id, error);
         if (before.get(id) === error) continue;
-        if (trouble !== undefined) away.set(trouble.why, [...(away.get(trouble.why) ?? []), id]);
+        if (trouble !== undefined)
+          unreachable.set(trouble.why, [...(unreachable.get(trouble.why) ?? []), id]);
         const rest = trouble?.rest ?? error;
         if (rest === "") continue;
         const fields = { feed: id, state, source, reason: rest };
@@ -252,7 +253,7 @@ class Troubles {
       }
     }
     // Without internet access, this affects every feed. One line replaces thirty.
-    for (const [reason, ids] of away) {
+    for (const [reason, ids] of unreachable) {
       const feeds = ids.slice(0, MAX_NAMED);
       const hint = ids.length > feeds.length ? "run `inkling data status` to see all" : undefined;
       this.log.error("feeds-not-reached", { count: ids.length, feeds, reason, hint });

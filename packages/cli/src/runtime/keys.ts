@@ -56,7 +56,7 @@ export async function countKeys(
 /** The keys that `inkling up` shows. */
 export interface KeysOf {
   /** The keys that the first run has just created. */
-  readonly made: FirstKeys | undefined;
+  readonly created: FirstKeys | undefined;
   readonly live: number;
   readonly sandbox: number;
   /** The admin API's root token, if the first run has just created it. */
@@ -64,9 +64,9 @@ export interface KeysOf {
 }
 
 /** Formats the lines that show the new keys. */
-export function secretLines({ made, adminToken }: Pick<KeysOf, "made" | "adminToken">): string[] {
+export function secretLines({ created, adminToken }: Pick<KeysOf, "created" | "adminToken">): string[] {
   return [
-    ...(made === undefined ? [] : [`  live     ${made.live}`, `  sandbox  ${made.sandbox}`]),
+    ...(created === undefined ? [] : [`  live     ${created.live}`, `  sandbox  ${created.sandbox}`]),
     ...(adminToken === undefined ? [] : [`  admin    ${adminToken}`]),
   ];
 }

@@ -73,16 +73,16 @@ describe("plain lines", () => {
   });
 
   test("feeds that could not be reached are one line when the step ends, whatever is in use for them", () => {
-    const away = (id: string, over: object, rest = ""): BuildEvent => ({
+    const unreached = (id: string, over: object, rest = ""): BuildEvent => ({
       ...feed({ id, error: "publisher: not shown", ...over }),
       trouble: { why: "host not found", rest },
     });
     const log = progress();
     log.next(step("reading feeds"), 0);
-    expect(log.next(away("ipsum-3", {}), 1).keep).toEqual([]);
-    expect(log.next(away("free-mail", { source: "last-good" }), 1).keep).toEqual([]);
-    expect(log.next(away("feodo", { state: "missing", source: "none" }), 1).keep).toEqual([]);
-    const old = away("tor", { state: "expired", source: "last-good" }, "last-good: is too old");
+    expect(log.next(unreached("ipsum-3", {}), 1).keep).toEqual([]);
+    expect(log.next(unreached("free-mail", { source: "last-good" }), 1).keep).toEqual([]);
+    expect(log.next(unreached("feodo", { state: "missing", source: "none" }), 1).keep).toEqual([]);
+    const old = unreached("tor", { state: "expired", source: "last-good" }, "last-good: is too old");
     expect(log.next(old, 1).keep).toEqual(["  tor expired: last-good: is too old"]);
     expect(log.next(step("building geo"), 8_000).keep).toEqual([
       "  4 feeds could not be reached: host not found",

@@ -10,7 +10,7 @@ import { SHARED_ENTRIES } from "./shared-entries.ts";
 
 const COPIED_SHARE = 0.75;
 
-interface Source {
+interface CopiedList {
   readonly list: string;
   readonly source: string;
   /** Why the source is declared. Absent if the shares show it. */
@@ -21,7 +21,7 @@ const HALF = "has about half of its entries, and states no sources for those fro
 const READS = "reads it, according to `generator.py`, but leaves out most entries";
 const CONSISTS = "consists of entries of both: 0.1% of its entries are on no other list";
 
-const DECLARED: readonly Required<Source>[] = [
+const DECLARED: readonly Required<CopiedList>[] = [
   { list: "disposable-domains", source: "ivolo-domains", why: READS },
   { list: "disposable-domains", source: "wesbos-burner", why: READS },
   { list: "tompec-domains", source: "disposable-domains", why: HALF },
@@ -39,8 +39,8 @@ export function shareOf(list: string, other: string): number {
 }
 
 /** The sources of each list. */
-export const DOMAIN_SOURCES: readonly Source[] = [
-  ...SHARED_ENTRIES.flatMap(([source, list]): Source | [] => {
+export const DOMAIN_SOURCES: readonly CopiedList[] = [
+  ...SHARED_ENTRIES.flatMap(([source, list]): CopiedList | [] => {
     const isOther = list !== source && list !== "";
     const isReversed = DECLARED.some((row) => row.list === source && row.source === list);
     const isCopy = shareOf(source, list) >= Math.max(COPIED_SHARE, shareOf(list, source));

@@ -41,7 +41,7 @@ export const parseNetworkLines = lineParser(NetworkList, () => (line, number, li
   const at = line.search(/[#;]/);
   const value = at < 0 ? line : line.slice(0, at).trimEnd();
   if (value !== "" && FIELDS.test(line) && !ADDRESS_CHARACTERS.test(value))
-    list.tally.fail(number, "looks like CSV, but this form takes one network per line");
+    list.tally.fail(number, "looks like CSV, but this format takes one network per line");
   else if (value !== "") addNetworks(list, number, value);
   return at < 0 ? undefined : findStatedDate(line.slice(at));
 });

@@ -114,7 +114,7 @@ class GeofeedList extends PlacedList {
       return undefined;
     }
     if (fields === undefined || fields.length < MIN_FIELDS) {
-      this.tally.fail(line, "is not a geofeed line, which has the form network,country,region,city,");
+      this.tally.fail(line, "is not a geofeed line, which has the format network,country,region,city,");
       return undefined;
     }
     if (fields[this.flags]) return undefined; // the harvester already doubts it

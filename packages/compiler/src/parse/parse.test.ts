@@ -163,14 +163,14 @@ describe("samples of each network feed", () => {
       "a prefix of neither family",
       "prefix-json",
       '{"prefixes":[{"prefix":"192.0.2.0/24"}]}',
-      "expected form at prefixes.0",
+      "expected format at prefixes.0",
     ],
-    ["no prefixes", "prefix-json", '{"creationTime":"2026-08-01"}', "expected form at prefixes"],
+    ["no prefixes", "prefix-json", '{"creationTime":"2026-08-01"}', "expected format at prefixes"],
     [
       "Fastly's without IPv6",
       "fastly-json",
       '{"addresses":["192.0.2.0/24"]}',
-      "expected form at ipv6_addresses",
+      "expected format at ipv6_addresses",
     ],
     [
       "a warning list of names",
@@ -274,7 +274,7 @@ describe("lists of ranges, of reports and of proxies", () => {
     expect(networks(parsed)).toEqual([]);
     expect(parsed.skipped).toEqual([{ line: 1, reason: "confidence is 99, but at least 100 is required" }]);
     expect(() => parseNetworks("abuseipdb-json", bytes('{"errors":[{"detail":"no"}]}'))).toThrow(
-      "does not have the expected form at data",
+      "does not have the expected format at data",
     );
   });
   test("proxies: a scheme before, brackets around IPv6", () => {
@@ -439,7 +439,7 @@ describe("forms that lists come in", () => {
   });
   test.each(["45.67.12.0/24,seen 2026-11-20", "network,seen", "network;seen"])("CSV: %s", (row) => {
     expect(() => parseNetworks("network-lines", bytes(`${row}\n${row}\n`))).toThrow(
-      "the first is line 1: looks like CSV, but this form takes one network per line",
+      "the first is line 1: looks like CSV, but this format takes one network per line",
     );
   });
   test.each(["host.example ; a, b", "host.example # a, b", "host.example"])("not CSV: %s", (line) => {
@@ -667,7 +667,7 @@ describe("files that are refused", () => {
       "no relays",
       "onionoo-json",
       '{"version":"8.0"}',
-      /^the file does not have the expected form at relays:/,
+      /^the file does not have the expected format at relays:/,
     ],
     [
       "cut",
@@ -681,16 +681,21 @@ describe("files that are refused", () => {
       '{"relays":[{"or_addresses":["192.0.2.1"]}]}',
       /is not an address with a port/,
     ],
-    ["an object", "monosans-json", '{"proxies":[]}', /^the file does not have the expected form at its top/],
+    [
+      "an object",
+      "monosans-json",
+      '{"proxies":[]}',
+      /^the file does not have the expected format at its top/,
+    ],
     [
       "no hosts",
       "monosans-json",
       '[{"ip":"192.0.2.1"}]',
-      /^the file does not have the expected form at 0\.host/,
+      /^the file does not have the expected format at 0\.host/,
     ],
     ["host names", "monosans-json", '[{"host":"proxy.example"}]', /^has unusable entries, 1 of 1/],
     ["words", "domain-json", '["not","domains"]', /^has unusable entries, 2 of 2; the first is record 1: /],
-    ["numbers", "domain-json", "[1,2]", /^the file does not have the expected form at 0/],
+    ["numbers", "domain-json", "[1,2]", /^the file does not have the expected format at 0/],
     [
       "prose",
       "fakefilter-text",
@@ -703,7 +708,7 @@ describe("files that are refused", () => {
       '{"version":2,"t":1,"domains":{"a.example":{"providers":[],"hosts":{"x y":{}}}}}',
       /^has unusable entries, 1 of 1/,
     ],
-    ["version 1", "fakefilter-json", '{"version":1,"t":1,"domains":{}}', /expected form at version/],
+    ["version 1", "fakefilter-json", '{"version":1,"t":1,"domains":{}}', /expected format at version/],
     [
       "another header",
       "exit-networks",

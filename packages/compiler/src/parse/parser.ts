@@ -120,7 +120,7 @@ export function readJson<T>(
   const { path, message } = result.error.issues[0]!; // a failed parse has at least one issue
   const names = path.map((key) => (typeof key === "number" || NAME.test(String(key)) ? String(key) : "*"));
   const place = names.length === 0 ? "at its top" : `at ${names.join(".").slice(0, 80)}`;
-  throw new FeedError(`${what} does not have the expected form ${place}: ${message}`);
+  throw new FeedError(`${what} does not have the expected format ${place}: ${message}`);
 }
 
 const CODE = { quote: 0x22, comma: 0x2c, openBracket: 0x5b, backslash: 0x5c, openBrace: 0x7b };

@@ -56,9 +56,9 @@ describe("refused", () => {
       "an error",
       "peeringdb-net",
       '{"meta":{"error":"rate limit"}}',
-      /does not have the expected form at data/,
+      /does not have the expected format at data/,
     ],
-    ["no list", "as-metadata", '{"asn":64496}', /does not have the expected form/],
+    ["no list", "as-metadata", '{"asn":64496}', /does not have the expected format/],
     ["a number of a system that cannot be", "as-metadata", '[{"asn":-1,"metadata":null}]', /at 0\.asn/],
   ])("%s", (_name, format, text, reason) => expect(() => read(format, text)).toThrow(reason));
 });

@@ -993,7 +993,7 @@ test("a copy with a time that no date can hold is held, and the other feeds go o
   const microseconds = DROP_LIST.day(2).replace(/"timestamp":(\d+)/, '"timestamp":$1000000');
   script.answer = (_, response) => send(response, microseconds);
   expect((await run([DROP, RESOLVERS], DAY_2)).held).toEqual([DROP.id]);
-  expect(shown().error).toMatch(/^publisher: line 201 does not have the expected form/);
+  expect(shown().error).toMatch(/^publisher: line 201 does not have the expected format/);
   expect(hasAddress(current(), "old")).toBe(true);
 });
 

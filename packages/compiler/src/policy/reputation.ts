@@ -10,8 +10,8 @@ import { EvidenceLists, type EvidenceRanges } from "./evidence.ts";
 import { EXACT_GUARD_BITS } from "./labels.ts";
 import { emptyRanges, type FamilyRanges, sweepNetworks } from "./sweep.ts";
 import {
+  type EvidenceSource,
   judge,
-  type Source,
   SPECIAL_USE_NETWORKS,
   SPECIAL_USE_SOURCE,
   sourceOf,
@@ -30,7 +30,7 @@ export interface Judgement {
 }
 
 interface Listed {
-  readonly source: Source;
+  readonly source: EvidenceSource;
   readonly networks: readonly Network[];
 }
 
@@ -74,11 +74,11 @@ export function judgeNetworks(claims: readonly NetworkClaims[]): Judgement {
 
 /** Caches verdicts by set of sources. Each set is judged only once, regardless of how many addresses it covers. */
 class Verdicts {
-  private readonly sources: readonly Source[];
+  private readonly sources: readonly EvidenceSource[];
   private readonly verdicts = new Map<string, Verdict & { readonly present: readonly number[] }>();
   private readonly evidenceLists = new EvidenceLists();
 
-  constructor(sources: readonly Source[]) {
+  constructor(sources: readonly EvidenceSource[]) {
     this.sources = sources;
   }
 

@@ -27,7 +27,7 @@ import {
 import { independentWeight, type WeightedList } from "./lineage.ts";
 
 /** A set of networks that all have the same effect: those of a feed under one label, or the special-use networks. */
-export interface Source extends Pick<EvidenceEntry, "feed" | "label" | "provider">, WeightedList {
+export interface EvidenceSource extends Pick<EvidenceEntry, "feed" | "label" | "provider">, WeightedList {
   /** Bit of the flag that the source sets, or 0 for none. */
   readonly adds: number;
   /** Bits of the flags that the source removes. */
@@ -78,7 +78,7 @@ const NO_EFFECT = {
   yields: 0,
 } as const;
 
-export const SPECIAL_USE_SOURCE: Source = {
+export const SPECIAL_USE_SOURCE: EvidenceSource = {
   ...NO_EFFECT,
   feed: "special-use",
   label: "special_use",
@@ -95,7 +95,7 @@ export function sourceOf(
   { feed, subject, label, lineage, provider, weight = weightOfList(feed) }: NetworkClaims,
   wide: boolean,
   yields = false,
-): Source {
+): EvidenceSource {
   const source = { ...NO_EFFECT, feed, label, provider, wide };
   if (subject === "guard") {
     const rule = GUARD_KINDS[label as GuardKind];
@@ -111,7 +111,7 @@ export function sourceOf(
  * @param sources all sources that contain the address. If a feed lists both the address and a surrounding network under
  *   one label, only its entry for the address counts
  */
-export function judge(sources: readonly Source[]): Verdict {
+export function judge(sources: readonly EvidenceSource[]): Verdict {
   const counted = sources.filter((source) => !isShadowed(source, sources));
   const isTorExit = independentWeight(counted.filter(({ adds }) => adds === IS_TOR_EXIT)) >= QUORUM;
   const flags = ADDRESS_FLAGS.map((flag) => judgeFlag(FLAG_BITS[flag], counted, isTorExit));
@@ -141,7 +141,7 @@ interface FlagVerdict {
   readonly isRemoved: boolean;
 }
 
-function judgeFlag(bit: number, counted: readonly Source[], isTorExit: boolean): FlagVerdict {
+function judgeFlag(bit: number, counted: readonly EvidenceSource[], isTorExit: boolean): FlagVerdict {
   const lists = counted.filter(({ adds, traffic }) => adds === bit && !(isTorExit && traffic));
   const weight = independentWeight(lists);
   const isSet = weight >= QUORUM;
@@ -156,7 +156,7 @@ function judgeFlag(bit: number, counted: readonly Source[], isTorExit: boolean):
 
 /** Returns the evidence from one source, or undefined if the source is not evidence. */
 function effectOf(
-  source: Source,
+  source: EvidenceSource,
   flags: readonly FlagVerdict[],
   isTorExit: boolean,
 ): Omit<Part, "index"> | undefined {
@@ -185,7 +185,10 @@ const bitsOf = (flags: readonly FlagVerdict[]) => flags.reduce((bits, { bit }) =
  * Returns whether the same feed also lists the address itself, or a smaller network around it, under the same label. A
  * VPN network is also shadowed by a list of the VPN's servers.
  */
-function isShadowed({ feed, label, provider, wide, yields }: Source, sources: readonly Source[]): boolean {
+function isShadowed(
+  { feed, label, provider, wide, yields }: EvidenceSource,
+  sources: readonly EvidenceSource[],
+): boolean {
   if (!wide) return false;
   return sources.some(
     (other) =>

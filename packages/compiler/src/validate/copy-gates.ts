@@ -284,9 +284,9 @@ export function ageOf(
   { publishedAt, fetchedAt }: { readonly [Field in "publishedAt" | "fetchedAt"]?: Date | undefined },
   now: Date,
 ): Age {
-  const madeAt = publishedAt ?? fetchedAt;
-  if (madeAt === undefined) return "fresh";
-  const ageMs = now.getTime() - madeAt.getTime();
+  const publishedOrFetched = publishedAt ?? fetchedAt;
+  if (publishedOrFetched === undefined) return "fresh";
+  const ageMs = now.getTime() - publishedOrFetched.getTime();
   if (ageMs > age.dropHours * HOUR_MS) return "dropped";
   return ageMs > age.staleHours * HOUR_MS ? "stale" : "fresh";
 }

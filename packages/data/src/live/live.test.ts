@@ -23,14 +23,14 @@ class Source {
   }
   async version(): Promise<string> {
     await this.gate;
-    if (this.isUnreachable) throw new Error("away");
+    if (this.isUnreachable) throw new Error("unreachable");
     return String(this.count);
   }
   async load() {
     this.loads++;
     const { value, count } = this; // a change during the load belongs to the next version
     await this.gate;
-    if (this.isUnreachable) throw new Error("away");
+    if (this.isUnreachable) throw new Error("unreachable");
     return { version: String(count), value };
   }
 }
@@ -77,7 +77,7 @@ test("an outage leaves the value in force; state and callback say why, and that 
   expect([live.current, during.failures, during.error?.message, during.checkedAt]).toEqual([
     "a",
     2,
-    "away",
+    "unreachable",
     1_000_000,
   ]);
   source.isUnreachable = false;
@@ -85,14 +85,14 @@ test("an outage leaves the value in force; state and callback say why, and that 
   expect(live.state).toMatchObject({ failures: 0, error: undefined, checkedAt: 1_000_500 });
   expect(checks).toEqual([
     [undefined, undefined],
-    ["away", undefined],
-    ["away", "away"],
-    [undefined, "away"],
+    ["unreachable", undefined],
+    ["unreachable", "unreachable"],
+    [undefined, "unreachable"],
   ]);
   await live.stop();
 });
 
-test("a start while the source is away goes on from the snapshot, which the source's value replaces", async () => {
+test("a start while the source is unreachable goes on from the snapshot, which the source's value replaces", async () => {
   const first = setUp();
   await first.live.start();
   await first.live.stop();
@@ -181,7 +181,7 @@ test("a value that is refused is not in force, and is tried again", async () => 
   await live.stop();
 });
 
-test("is stale once the source was away for so long, from the snapshot's age on", async () => {
+test("is stale once the source was unreachable for so long, from the snapshot's age on", async () => {
   const first = setUp();
   await first.live.start();
   await first.live.stop();

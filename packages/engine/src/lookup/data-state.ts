@@ -91,7 +91,7 @@ const FRESH_MS = 60_000;
  */
 export class StateHeaders {
   private release: Release | undefined;
-  private madeAt = 0;
+  private builtAt = 0;
   private headers: HeadersOfLookups | undefined;
 
   /**
@@ -99,10 +99,10 @@ export class StateHeaders {
    * @returns the same object until the headers are rebuilt
    */
   at(release: Release, feeds: () => readonly FeedReport[], now: number): HeadersOfLookups {
-    const age = now - this.madeAt; // negative after the clock is set back
+    const age = now - this.builtAt; // negative after the clock is set back
     if (this.headers === undefined || release !== this.release || age < 0 || age >= FRESH_MS) {
       this.release = release;
-      this.madeAt = now;
+      this.builtAt = now;
       this.headers = stateHeaders(release, feeds(), now);
     }
     return this.headers;

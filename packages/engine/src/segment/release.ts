@@ -221,8 +221,8 @@ export function feedAgeSeconds(
   feed: { readonly published_at?: string | undefined; readonly fetched_at?: string | undefined },
   now: number,
 ): number | undefined {
-  const made = feed.published_at ?? feed.fetched_at;
-  return made === undefined ? undefined : Math.max(0, Math.round((now - Date.parse(made)) / 1000));
+  const date = feed.published_at ?? feed.fetched_at;
+  return date === undefined ? undefined : Math.max(0, Math.round((now - Date.parse(date)) / 1000));
 }
 
 /**

@@ -13,7 +13,7 @@ import type { Decisions, RequestName } from "@inkling/store/decisions/record";
 import { bearerToken } from "@inkling/store/keys/token";
 import type { LineAnswers } from "../batch/answers.ts";
 import { answerLines, type BatchAnswer, type BatchServer, type Call } from "../batch/batch.ts";
-import { acceptsGzip, decoded, formOf, isGzipped, parseJson, readJsonBytes } from "../batch/body.ts";
+import { acceptsGzip, decoded, formatOf, isGzipped, parseJson, readJsonBytes } from "../batch/body.ts";
 import type { ByteStream } from "../batch/gzip.ts";
 import type { Lines } from "../batch/lines.ts";
 import type { Output } from "../batch/output.ts";
@@ -76,13 +76,13 @@ export async function answerDecision(
   call: Call,
 ): Promise<DecisionAnswer | BatchAnswer | Problem> {
   const { headers, body } = call.request;
-  const form = formOf(headers.get("content-type"));
-  if (typeof form !== "string") return form;
+  const format = formatOf(headers.get("content-type"));
+  if (typeof format !== "string") return format;
   const isGzip = isGzipped(headers.get("content-encoding"));
   if (typeof isGzip !== "boolean") return isGzip;
   const key = server.settings.decisions && !call.question.isSandbox ? headers.get("idempotency-key") : null;
   if (key !== null && !IDEMPOTENCY_KEY.test(key)) return KEY_INVALID;
-  if (form === "ndjson") {
+  if (format === "ndjson") {
     if (key !== null) return KEY_OF_STREAM;
     const mayZip = acceptsGzip(headers.get("accept-encoding"));
     const answers = (out: Output) => new DecisionLines(server, call, out);
@@ -178,9 +178,9 @@ export async function answerOutcome(
   id: string,
 ): Promise<DecisionOutcomeSet | Problem> {
   const { headers } = call.request;
-  const form = formOf(headers.get("content-type"));
-  if (typeof form !== "string") return form;
-  if (form === "ndjson") return NO_OUTCOMES;
+  const format = formatOf(headers.get("content-type"));
+  if (typeof format !== "string") return format;
+  if (format === "ndjson") return NO_OUTCOMES;
   const isGzip = isGzipped(headers.get("content-encoding"));
   if (typeof isGzip !== "boolean") return isGzip;
   const bytes = await readVisitorBytes(server, call, isGzip);

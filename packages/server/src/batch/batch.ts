@@ -17,7 +17,7 @@ import type { Decision } from "../limits/token-bucket.ts";
 import { type Pipeline, type Question, refusalOf, WANTS } from "../lookup/pipeline.ts";
 import type { Counts } from "../telemetry/counts.ts";
 import { BatchAnswers, type LineAnswers, QUOTA_EXCEEDED } from "./answers.ts";
-import { acceptsGzip, decoded, formOf, isGzipped, readValues } from "./body.ts";
+import { acceptsGzip, decoded, formatOf, isGzipped, readValues } from "./body.ts";
 import type { ByteStream } from "./gzip.ts";
 import { GzipPieces, gzipped } from "./gzip.ts";
 import { KeyMeter, type MeterOptions } from "./key-meter.ts";
@@ -88,15 +88,15 @@ export interface BatchAnswer {
 /** Answers a batch, or returns a problem with the whole request. */
 export async function answerBatch(server: BatchServer, call: BatchCall): Promise<BatchAnswer | Problem> {
   const { headers, body } = call.request;
-  const form = formOf(headers.get("content-type"));
-  if (typeof form !== "string") return form;
+  const format = formatOf(headers.get("content-type"));
+  if (typeof format !== "string") return format;
   const isGzip = isGzipped(headers.get("content-encoding"));
   if (typeof isGzip !== "boolean") return isGzip;
   const refusal = refusalOf(call.scope, call.question);
   if (refusal !== undefined) return refusal;
   const mayZip = acceptsGzip(headers.get("accept-encoding"));
-  if (form === "ndjson" && wantsMx(call)) return ONE_CHECK;
-  if (form === "ndjson")
+  if (format === "ndjson" && wantsMx(call)) return ONE_CHECK;
+  if (format === "ndjson")
     return answerLines(
       server,
       call,

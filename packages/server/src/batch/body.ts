@@ -13,7 +13,7 @@ export const MAX_JSON_BYTES = 1024 * 1024;
 /** Maximum number of values in a JSON body. */
 const MAX_JSON_VALUES = 1_000;
 
-type BatchForm = "json" | "ndjson";
+type BatchFormat = "json" | "ndjson";
 
 const UNLIMITED = "With `Content-Type: application/x-ndjson` there is no limit.";
 const TOO_LARGE = problem(
@@ -35,7 +35,7 @@ const UNREADABLE = problem("BATCH_INVALID", "The body is not JSON in UTF-8.");
 const CUT_SHORT = problem("BATCH_INVALID", "The body was cut short, or its gzip is damaged.");
 const NO_BATCH = problem("BATCH_INVALID");
 
-export function formOf(contentType: string | null): BatchForm | Problem {
+export function formatOf(contentType: string | null): BatchFormat | Problem {
   if (contentType === "application/json") return "json"; // nearly every request
   const [type = "", ...parameters] = (contentType ?? "").toLowerCase().split(";");
   const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith("charset="));

@@ -21,14 +21,14 @@ class FakeStore implements UsageStore {
   readonly batches: UsageBatch[] = [];
   running = 0;
   overlaps = 0;
-  mode: "up" | "away" | "deaf" | "no totals" = "up";
+  mode: "up" | "unreachable" | "deaf" | "no totals" = "up";
 
   async add(batch: UsageBatch): Promise<boolean> {
     this.batches.push(batch);
     if (this.running++ > 0) this.overlaps++;
     await Promise.resolve();
     this.running--;
-    if (this.mode === "away") throw new Error("away");
+    if (this.mode === "unreachable") throw new Error("unreachable");
     const isNew = batch.sequence > (this.sequences.get(batch.recorder) ?? 0);
     if (isNew) {
       this.sequences.set(batch.recorder, batch.sequence);
@@ -97,7 +97,7 @@ describe("usage recorder", () => {
     });
     expect(recorder.state.oldestMs).toBe(0);
     recorder.record("a", "email", NOON);
-    store.mode = "away";
+    store.mode = "unreachable";
     clock.elapsed = 1_000;
     await recorder.flush();
     expect(recorder.state.oldestMs).toBe(1_000);
@@ -148,12 +148,17 @@ describe("usage recorder", () => {
 
   test("an unreachable store gets the same batch again, and then what came since", async () => {
     const { store, recorder } = setUp();
-    store.mode = "away";
+    store.mode = "unreachable";
     recorder.record("a", "email", NOON);
     expect(await recorder.flush()).toBe(false);
     recorder.record("a", "email", NOON);
     expect(await recorder.flush()).toBe(false);
-    expect(recorder.state).toMatchObject({ pending: 2, failures: 2, failuresInRow: 2, lastError: "away" });
+    expect(recorder.state).toMatchObject({
+      pending: 2,
+      failures: 2,
+      failuresInRow: 2,
+      lastError: "unreachable",
+    });
     store.mode = "up";
     expect(await recorder.flush()).toBe(true);
     expect(store.batches.map(({ sequence, entries }) => [sequence, entries[0]?.count])).toEqual([
@@ -177,7 +182,7 @@ describe("usage recorder", () => {
       { host: "r1", hour: "2026-06-01T12", counts: traffic(3) },
       { host: "r1", hour: "2026-06-01T13", counts: traffic(4) },
     ]);
-    store.mode = "away";
+    store.mode = "unreachable";
     recorder.record("key_a", "email", NOON);
     await recorder.flush();
     for (let hour = 0; hour < 60; hour++) recorder.recordTraffic(traffic(1), NOON + hour * HOUR_MS);
@@ -275,7 +280,7 @@ describe("usage recorder", () => {
       expect(cells.countToday({ id: "a", quota: undefined }, MIDNIGHT)).toBe(1);
     });
 
-    test.each(["away", "deaf", "no totals"] as const)(
+    test.each(["unreachable", "deaf", "no totals"] as const)(
       "is not doubled by a store that is %s",
       async (mode) => {
         const { store, cells, recorder, lookUp } = setUpCells();
@@ -346,7 +351,12 @@ describe("usage recorder", () => {
     test("whatever fails, is what the store holds in the end, and lookups are stored under their day", async () => {
       let failed = 0;
       let foreign = 0;
-      const mode = fc.constantFrom("up" as const, "away" as const, "deaf" as const, "no totals" as const);
+      const mode = fc.constantFrom(
+        "up" as const,
+        "unreachable" as const,
+        "deaf" as const,
+        "no totals" as const,
+      );
       const lookup = fc.constantFrom(...SCOPES);
       const step = fc.oneof(
         fc.record({ keyId: fc.constantFrom("a", "b"), lookup, isForeign: fc.boolean() }),
@@ -404,7 +414,7 @@ describe("usage recorder", () => {
 
   test("stop returns what is lost if the store remains unreachable", async () => {
     const { store, recorder } = setUp();
-    store.mode = "away";
+    store.mode = "unreachable";
     recorder.record("a", "email", NOON);
     await recorder.flush();
     recorder.record("a", "email", NOON);
@@ -414,7 +424,12 @@ describe("usage recorder", () => {
   test("whatever fails and whenever, everything is counted exactly once", async () => {
     let failed = 0;
     let crossed = 0;
-    const mode = fc.constantFrom("up" as const, "away" as const, "deaf" as const, "no totals" as const);
+    const mode = fc.constantFrom(
+      "up" as const,
+      "unreachable" as const,
+      "deaf" as const,
+      "no totals" as const,
+    );
     const action = fc.oneof(
       fc.record({ keyId: fc.constantFrom("a", "b"), lookup: fc.constantFrom(...SCOPES), day: fc.nat(2) }),
       fc.record({ mode, flushFirst: fc.boolean() }),

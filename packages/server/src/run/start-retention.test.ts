@@ -37,7 +37,7 @@ test.each([
   ["nothing is too old", {}, 0, undefined],
   ["rows are too old", { decisions: 3, deliveries: 1 }, 0, '"rows-expired","decisions":3,"deliveries":1'],
   ["the clock is in doubt", {}, 3_456_000_000, '"expiry-held","ahead_seconds":3456000'],
-  ["the database is away", failure("UNREACHABLE"), 0, undefined],
+  ["the database is unreachable", failure("UNREACHABLE"), 0, undefined],
   ["the database refuses", failure("BROKEN"), 0, '"rows-not-expired","reason":"database is locked'],
 ] as const)("%s", async (_, result, aheadMs, line) => {
   const lines = await logged(result, aheadMs);

@@ -50,14 +50,14 @@ class FakeStore implements KeySource {
     this.isWaiting = true;
     await this.gate;
     this.isWaiting = false;
-    if (this.isUnreachable) throw new Error("database is away");
+    if (this.isUnreachable) throw new Error("database is unreachable");
     return this.stamp;
   }
 
   async loadKeys(): Promise<KeyUpdate> {
     this.loads++;
     await Promise.resolve();
-    if (this.isUnreachable) throw new Error("database is away");
+    if (this.isUnreachable) throw new Error("database is unreachable");
     const tokens = [...this.tokens].map(([token, { key: of, validUntil }]) => ({
       hash: hashToken(token),
       key: { ...of },
@@ -481,7 +481,7 @@ describe("keyring and its loader", () => {
     });
   });
 
-  describe("while the store is away", () => {
+  describe("while the store is unreachable", () => {
     test("known keys stay in force; state and log report it", async () => {
       const store = new FakeStore();
       const used = store.add("key_a");
@@ -493,12 +493,16 @@ describe("keyring and its loader", () => {
       await loader.refresh();
       await loader.refresh();
       expect([answer(keyring, used), answer(keyring, unused)]).toEqual(["key_a", "key_b"]);
-      expect(keyring.state).toMatchObject({ loaded: true, failures: 2, lastError: "database is away" });
+      expect(keyring.state).toMatchObject({
+        loaded: true,
+        failures: 2,
+        lastError: "database is unreachable",
+      });
       store.isUnreachable = false;
       await loader.refresh();
       expect(keyring.state).toMatchObject({ failures: 0, lastError: undefined });
       expect(events).toEqual([
-        { type: "database-unreachable", reason: "database is away" },
+        { type: "database-unreachable", reason: "database is unreachable" },
         { type: "database-back" },
       ]);
     });

@@ -45,12 +45,12 @@ class FakeStore {
   }
   async readStamp(): Promise<string> {
     this.stampReads++;
-    if (this.isUnreachable) throw new Error("away");
+    if (this.isUnreachable) throw new Error("unreachable");
     return this.isEmpty ? "new" : String(this.version);
   }
   async load(): Promise<LoadedOverrides> {
     this.loads++;
-    if (this.isUnreachable) throw new Error("away");
+    if (this.isUnreachable) throw new Error("unreachable");
     if (this.isEmpty) return { stamp: "new", overrides: [] };
     return { stamp: String(this.version), overrides: this.overrides };
   }
@@ -94,7 +94,7 @@ describe("the book", () => {
     await book.stop();
   });
 
-  test("goes on with what it has while the store is away", async () => {
+  test("goes on with what it has while the store is unreachable", async () => {
     const { store, book, ids } = await setUp();
     store.set(override("a"));
     await book.refresh();
@@ -108,7 +108,7 @@ describe("the book", () => {
     await book.stop();
   });
 
-  test("a restart while the store is away has them from the data folder; the store has the last word", async () => {
+  test("a restart while the store is unreachable has them from the data folder; the store has the last word", async () => {
     const first = await setUp();
     first.store.set(override("a"), override("b", { flag: "is_proxy", expiresAt: 5_000 }));
     await first.book.refresh();

@@ -19,7 +19,7 @@ function setUp(dataDir = temporaryFolder()) {
   const events: LoggedEvent[] = [];
   const unreadable = new Set<string>();
   const read = <T>(value: T) =>
-    store.isUnreachable ? Promise.reject(new Error("away")) : Promise.resolve(value);
+    store.isUnreachable ? Promise.reject(new Error("unreachable")) : Promise.resolve(value);
   const live = liveRulesets({
     store: {
       readStamp: () => read(loadedRuleset(store.newest).version),
