@@ -1,7 +1,7 @@
 // outcome-file.ts: reads the lines of a file with outcomes, such as a payment provider's list of chargebacks.
 //
-// in   CSV with the columns ref, outcome and at, in this order, or one JSON object with these fields per line
-// out  the label of each line, or what is wrong with it; a good line never depends on a bad one
+// The file is CSV with the columns ref, outcome and at, in this order, or has one JSON object with these fields per line.
+// Each line yields a label, or what is wrong with it. A good line never depends on a bad one.
 
 import { OUTCOMES } from "@inkling/contract";
 import { issueLines } from "@inkling/engine";

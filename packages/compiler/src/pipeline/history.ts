@@ -1,10 +1,9 @@
 // history.ts: remembers on which day each network was first and last in a feed's copies.
 //
-// in   lines of `network first last`, in days since 1970: 192.0.2.1/32 20650 20680
-// err  other lines are ignored, so that their networks count as new
-//
-// The file <dataDir>/feeds/<id>/history.txt is deleted with the feed's folder. Evidence takes the first day from it,
-// and VPN networks count servers that left their list, because lists show only some of a VPN's servers at a time.
+// A line of <dataDir>/feeds/<id>/history.txt has a network and both days, as days since 1970: `192.0.2.1/32 20650 20680`.
+// Other lines are ignored, so that their networks count as new. The file is deleted with the feed's folder. Evidence
+// takes the first day from it, and VPN networks count servers that left their list, because lists show only some of a
+// VPN's servers at a time.
 // Cost: 30 bytes a network; 0.1 s for 20,000 networks.
 
 import { readFileSync } from "node:fs";

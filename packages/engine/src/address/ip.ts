@@ -10,8 +10,7 @@
 // - parseRawIp, parseRawIpInto: exactly the address that is written.
 //
 // in   "203.0.113.9", "2001:db8::1", "::ffff:203.0.113.9", as a string or as ASCII bytes
-// out  IpAddress: a family, and its bits as big-endian uint32 words
-// err  none thrown: undefined or false means "not an IP address"
+// out  IpAddress: a family, and its bits as big-endian uint32 words; undefined or false if the text is not an address
 // src  RFC 4291 2.2 (text forms), RFC 6943 3.1.1 (no octal, no short forms), RFC 5952 (formatting)
 // cost parsing into an existing IpAddress takes about 30 ns for IPv4 and 60 ns for IPv6 (bench/README.md). It allocates
 //      nothing, except for a text such as ::ffff:203.0.113.9

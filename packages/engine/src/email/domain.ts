@@ -1,8 +1,8 @@
 // domain.ts: converts the text of a domain name to lower-case A-labels, and finds its registrable domain.
 //
 // in   "Mail.Example.co.uk", "münchen.de", "日本語。ＪＰ", "xn--mnchen-3ya.de"
-// out  a host: lower-case A-labels, at least two of them, without a trailing dot; and the parts of a host
-// err  none thrown: undefined means "not a domain name"
+// out  a host: lower-case A-labels, at least two of them, without a trailing dot; and the parts of a host; undefined if
+//      the text is not a domain name
 // src  RFC 1035 2.3.1 and RFC 1123 2.1 (letters, digits, hyphens), RFC 3696 2 (top-level domains), UTS #46
 //      through the WHATWG `URL` of the runtime, the Public Suffix List through tldts
 // cost converting plain ASCII takes one pass, about 30 ns, and converting other names takes about 1 µs in `URL`.

@@ -2,7 +2,6 @@
 //
 // in   "Jane.Doe+news@Example.co.uk", "\"jane doe\"@example.org", "用户@例子.广告"
 // out  whether it is valid, and the host as lower-case A-labels if a domain can be read
-// err  none thrown, whatever the text
 // src  RFC 5321 4.1.2 (Mailbox) and 4.5.3.1 (lengths), RFC 6531 3.3 (Unicode)
 // cost about 230 ns if plain-mailbox.ts can read the address, and about 300 ns for other ASCII addresses; searching the
 //      suffix list accounts for half of this time; no network access
