@@ -12,4 +12,10 @@
   };
   apply();
   addEventListener("storage", apply); // chosen in another tab
+  addEventListener("theme", (event) => {
+    const { detail: theme } = event as CustomEvent<string>; // chosen in this tab (theme-choice.tsx)
+    if (theme === "") localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, theme);
+    apply();
+  });
 }

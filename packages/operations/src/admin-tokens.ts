@@ -2,10 +2,9 @@
 // creates it. Servers read the database for each admin request, so a change applies immediately.
 
 import { ADMIN_ROLE_TEXTS, ADMIN_ROLES, hasRole } from "@inkling/contract";
-import { CreatorRevokedError, type ValidAdminToken } from "@inkling/store/admin-token";
+import { adminTokenJson, CreatorRevokedError, type ValidAdminToken } from "@inkling/store/admin-token";
 import { StoreError } from "@inkling/store/error";
-import { adminTokenJson, type NewAdminToken } from "@inkling/store/keys/admin-token";
-import { newAdminToken, newAdminTokenBody } from "@inkling/store/keys/key-input";
+import { type NewAdminToken, newAdminToken, newAdminTokenBody } from "@inkling/store/keys/key-input";
 import { z } from "zod";
 import { id, operation, type Resource, text, time } from "./operation.ts";
 import { AdminProblem, bodyProblem, checked, found, written } from "./problem.ts";

@@ -10,9 +10,9 @@ import type { Author } from "./audit.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
 import { StoreError } from "./error.ts";
 import { changeKeys } from "./key-changes.ts";
-import { type AdminToken, adminTokenJson, type NewAdminToken } from "./keys/admin-token.ts";
-import { dayOf, isoTime, optionalNumber } from "./keys/day.ts";
+import { dayOf, isoTime, isoTimeOrNull, optionalNumber } from "./keys/day.ts";
 import type { EpochMs } from "./keys/key.ts";
+import type { NewAdminToken } from "./keys/key-input.ts";
 import type { RevokedFile } from "./keys/revoked-file.ts";
 import { hashToken, newToken, tokenFormat, tokenHint } from "./keys/token.ts";
 import { writeRevocations } from "./revocations.ts";
@@ -23,6 +23,35 @@ const ADMIN_PREFIX = "ink_admin_";
 
 /** Returns whether text has the form of an admin token, including a valid checksum. */
 export const isAdminToken = tokenFormat(ADMIN_PREFIX);
+
+export interface AdminToken extends NewAdminToken {
+  /** The first characters, for display: `ink_admin_3fK9…`. */
+  readonly hint: string;
+  /** Who created the token. */
+  readonly author: string;
+  /** Name of the token with which this one was created; undefined for the root token and the command line. */
+  readonly parent: string | undefined;
+  readonly createdAt: EpochMs;
+  /** The last UTC day with a request; undefined if there has been no request. */
+  readonly lastUsedOn: string | undefined;
+}
+
+/** Returns the JSON form of an admin token, which never contains the token itself. */
+export function adminTokenJson(token: AdminToken, now: number) {
+  const { name, role, hint, author, createdAt, expiresAt, lastUsedOn, parent } = token;
+  const isExpired = expiresAt !== undefined && expiresAt <= now;
+  return {
+    name,
+    role,
+    state: isExpired ? ("expired" as const) : ("active" as const),
+    hint,
+    author,
+    parent: parent ?? null,
+    created_at: isoTime(createdAt),
+    expires_at: isoTimeOrNull(expiresAt),
+    last_used_at: lastUsedOn ?? null,
+  };
+}
 
 export interface ValidAdminToken {
   readonly hash: string;

@@ -8,7 +8,7 @@ import type { SQL, TransactionSQL } from "bun";
 import { isoTime } from "./keys/day.ts";
 import type { EpochMs } from "./keys/key.ts";
 import { type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
-import { visibleText } from "./text/visible-text.ts";
+import { visibleText } from "./text/fields.ts";
 
 /** How a change was made. `file` stands for settings that a server read from files, environment variables and flags. */
 export const AUDIT_SOURCES = ["api", "console", "cli", "mcp", "file"] as const;

@@ -15,7 +15,7 @@ import { EmptyDatabaseError } from "@inkling/data";
 import type { Noun } from "@inkling/operations";
 import type { ValidAdminToken } from "@inkling/store/admin-token";
 import { StoreError } from "@inkling/store/error";
-import { ADMIN_TOKEN_NAME } from "@inkling/store/keys/admin-token";
+import { ADMIN_TOKEN_NAME } from "@inkling/store/keys/key-input";
 import { AdminProblem, countProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { requestId, traceIdOf, traceparentOf } from "../http/request-id.ts";
 import { PathTemplate, pathEnd, Router, targetOf } from "../http/router.ts";

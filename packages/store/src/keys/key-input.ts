@@ -2,13 +2,12 @@
 //
 // This module is separate from key.ts, so that workers and the server's startup do not load it.
 
-import { ADMIN_ROLES } from "@inkling/contract";
+import { ADMIN_ROLES, type AdminRole } from "@inkling/contract";
 import { issueLines, type Prefix, parsePeerPrefix, withoutHostBits } from "@inkling/engine";
 import { z } from "zod";
 import { isoTime, oneLine } from "../text/fields.ts";
-import { ADMIN_TOKEN_NAME, type NewAdminToken } from "./admin-token.ts";
 import { DAY_MS } from "./day.ts";
-import { type KeyChange, KeyInputError, type NewKey, SCOPES } from "./key.ts";
+import { type EpochMs, type KeyChange, KeyInputError, type NewKey, SCOPES } from "./key.ts";
 import { KEY_MODES } from "./token.ts";
 
 const prefix = z.string().transform((text, ctx): Prefix => {
@@ -115,6 +114,16 @@ export function keyChange(given: z.output<typeof keyChangeBody>, now: number): K
     ...("traced_until" in given && { tracedUntil: traced_until }),
   };
   return Object.fromEntries(Object.entries(named).map(([name, value]) => [name, value ?? undefined]));
+}
+
+/** Pattern of names. Matching names need no quotes in paths and shells, and no two of them differ only in case. */
+export const ADMIN_TOKEN_NAME = "[a-z0-9][a-z0-9._-]{0,62}";
+
+export interface NewAdminToken {
+  /** Unique among the existing tokens. It is the author of all changes that are made with the token. */
+  readonly name: string;
+  readonly role: AdminRole;
+  readonly expiresAt: EpochMs | undefined;
 }
 
 export const newAdminTokenBody = z

@@ -10,7 +10,7 @@ import {
   parsePeerPrefix,
   prefixContains,
 } from "@inkling/engine";
-import { visibleText } from "../text/visible-text.ts";
+import { visibleText } from "../text/fields.ts";
 import { isoTime, isoTimeOrNull, optionalNumber } from "./day.ts";
 import { KEY_MODES, type KeyMode } from "./token.ts";
 

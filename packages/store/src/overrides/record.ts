@@ -3,7 +3,7 @@
 import { sha256Hex } from "@inkling/data";
 import { type NewOverride, OVERRIDE_FLAGS, OVERRIDE_KINDS, type Override, Overrides } from "@inkling/engine";
 import { isoTime, isoTimeOrNull, optionalNumber } from "../keys/day.ts";
-import { visibleText } from "../text/visible-text.ts";
+import { visibleText } from "../text/fields.ts";
 
 /** Creates the object in which lookups find the active overrides. */
 export function overridesOf(all: readonly Override[]): Overrides {

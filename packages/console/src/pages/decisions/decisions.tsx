@@ -4,16 +4,16 @@
 import { OUTCOMES, type Outcome } from "@inkling/contract";
 import { useState } from "preact/hooks";
 import type { Decision } from "../../answers.ts";
-import { Badge } from "../../components/basics.tsx";
+import { Badge, Card } from "../../components/basics.tsx";
 import type { BulkAction } from "../../components/bulk.tsx";
+import { Action } from "../../components/operation.tsx";
 import { ResourceList } from "../../components/resource.tsx";
 import { type Column, OneLine } from "../../components/table.tsx";
 import { formatCount, formatTime } from "../../format.ts";
-import type { PageProps } from "../../hooks.ts";
+import { notify, type PageProps } from "../../hooks.ts";
 import { ActionBadge } from "../assess/decision.tsx";
 import { DecisionsByDay } from "./by-day.tsx";
 import { DecisionDetail, OUTCOME_TEXTS, OutcomeBadge, setOutcome } from "./decision.tsx";
-import { DeleteDecisions } from "./delete.tsx";
 import { ImportOutcomes } from "./outcomes.tsx";
 
 export const DecisionsPage = ({ rest }: PageProps) =>
@@ -98,3 +98,39 @@ const COLUMNS: readonly Column<Decision>[] = [
 /** The stored parts of the visitor's email address and IP address. */
 const visitorOf = ({ facts }: Decision) =>
   [facts["email.domain"], facts["ip.network"], facts["ip.country"]].filter(Boolean).join(", ");
+
+/** Deletes the decisions about one `ref`, or all decisions before a day. */
+function DeleteDecisions({ onDeleted }: { onDeleted: () => void }) {
+  const done = ({ deleted }: { deleted: number }) => {
+    notify(`Deleted ${formatCount(deleted)} ${deleted === 1 ? "decision" : "decisions"}.`);
+    onDeleted();
+  };
+  const shared = {
+    route: "DELETE decisions",
+    class: "danger",
+    question: ["Delete decisions?", "These decisions and their outcomes are deleted.", "Delete"],
+    isDanger: true,
+    done,
+  } as const;
+  return (
+    <Card title="Delete decisions">
+      <p class="faint">Deleted decisions and their outcomes cannot be restored.</p>
+      <div class="actions">
+        <Action
+          {...shared}
+          text="Delete by ref"
+          input={{ before: undefined }}
+          fields={{ ref: { label: "All decisions with the ref", note: "" } }}
+        />
+        <Action
+          {...shared}
+          text="Delete by time"
+          input={{ ref: undefined }}
+          fields={{
+            before: { label: "All decisions before this day (UTC)", note: "", isDay: true },
+          }}
+        />
+      </div>
+    </Card>
+  );
+}

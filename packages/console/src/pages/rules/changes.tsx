@@ -1,10 +1,15 @@
-// changes.tsx: shows the differences between two texts, line by line.
+// changes.tsx: shows what publishing a ruleset would change: its text, line by line, and the actions of stored decisions.
 
 import { structuredPatch } from "diff";
 import { useMemo } from "preact/hooks";
+import { call } from "../../api.ts";
+import { Loaded } from "../../components/loaded.tsx";
+import { useLoad } from "../../hooks.ts";
+import { ChangedActions } from "./replay.tsx";
 
 const CONTEXT = { context: 3, timeout: 500 } as const;
 
+/** The differences between two texts. */
 export function Changes({ label, before, after }: { label: string; before: string; after: string }) {
   const patch = useMemo(() => structuredPatch("", "", before, after, "", "", CONTEXT), [before, after]);
   if (patch === undefined)
@@ -29,4 +34,28 @@ function lineOf(line: string, index: number) {
   if (line.startsWith("+")) return <ins key={index}>{text}</ins>;
   if (line.startsWith("-")) return <del key={index}>{text}</del>;
   return text;
+}
+
+/**
+ * How a ruleset would have decided about stored decisions.
+ * @param text the text of the ruleset, or what loads it
+ */
+export function Effect({ text }: { text: string | ((signal: AbortSignal) => Promise<string>) }) {
+  const loading = useLoad(async (signal) => {
+    const whole = typeof text === "string" ? text : await text(signal);
+    return call("POST rulesets/replay", { text: whole }, signal);
+  }, []);
+  return (
+    <Loaded from={loading} waiting="Replaying stored decisions …">
+      {({ summary, stopped, actions }) => (
+        <>
+          <p>
+            <strong>{summary}</strong>
+            {stopped && " Older decisions were left out."} All servers apply the ruleset within a second.
+          </p>
+          <ChangedActions actions={actions} />
+        </>
+      )}
+    </Loaded>
+  );
 }

@@ -7,8 +7,7 @@ import { Action } from "../../components/operation.tsx";
 import { ResourceDetail, ResourceList } from "../../components/resource.tsx";
 import { TwoLines } from "../../components/table.tsx";
 import { useLoad } from "../../hooks.ts";
-import { Changes } from "./changes.tsx";
-import { Effect } from "./effect.tsx";
+import { Changes, Effect } from "./changes.tsx";
 
 interface HistoryProps {
   /** Number of the newest ruleset; 0 if there is none. */

@@ -6,9 +6,8 @@ import { Card, Notice } from "../../components/basics.tsx";
 import { Action } from "../../components/operation.tsx";
 import { notify } from "../../hooks.ts";
 import { useRefusal } from "../../session.ts";
-import { Changes } from "./changes.tsx";
+import { Changes, Effect } from "./changes.tsx";
 import { type Draft, unixText } from "./draft.ts";
-import { Effect } from "./effect.tsx";
 
 interface PublishProps {
   readonly draft: Pick<Draft, "text" | "base" | "isChanged" | "publishedAs">;

@@ -10,7 +10,7 @@ import { Button, Card } from "../../components/basics.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { type PageProps, useLoad } from "../../hooks.ts";
-import { AssessVisitor } from "../assess/visitor-form.tsx";
+import { AssessVisitor } from "../assess/assess.tsx";
 import { Builder } from "./builder.tsx";
 import { CheckResult } from "./check.tsx";
 import { type Draft, useDraft } from "./draft.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { KeyInputError, keyFromRow, rowFromKey } from "../keys/key.ts";
 import { parseNewKey } from "../keys/key-input.ts";
-import { visibleText } from "./visible-text.ts";
+import { visibleText } from "./fields.ts";
 
 const INVISIBLE: [name: string, character: string, code: string][] = [
   ["right-to-left override", "\u202e", "U+202E"],
