@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { DATA_FOLDER, makeFolder, replaceFile, replaceJson, TEMPORARY } from "@inkling/data";
 import { z } from "zod";
 import { EXTENSIONS, type Feed, FeedError, type Format, formatsOf } from "../catalog/feed.ts";
-import { type FeedCopy, isNew, loadStable, measure } from "./copy.ts";
+import { type FeedCopy, loadStable, measure } from "./copy.ts";
 
 const STATE = "state.json";
 /** Earlier versions named some copies `pending-…`. */
@@ -200,19 +200,4 @@ export class KeptCopies {
       ...(url !== undefined && { origin: { url, etag, lastModified } }),
     };
   }
-}
-
-/** Describes a copy that was just fetched, or read from a mirror, for the state. */
-export function describeCopy(copy: FeedCopy, entries?: number): KeptCopy {
-  if (!isNew(copy)) throw new Error(`a copy from ${copy.source} is not kept`);
-  return {
-    file: `body-${copy.sha256.slice(0, 16)}.${EXTENSIONS[copy.format]}`,
-    format: copy.format,
-    sha256: copy.sha256,
-    source: copy.source,
-    fetchedAt: copy.fetchedAt?.toISOString(),
-    publishedAt: copy.publishedAt?.toISOString(),
-    ...copy.origin,
-    ...(entries !== undefined && { entries }),
-  };
 }

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
+import type { FeedCopy } from "./copy.ts";
 import type { Attempts, FeedState, KeptCopy } from "./feed-state.ts";
 import {
   afterAbsence,
@@ -27,15 +28,24 @@ const at = (mirror?: string): FeedAttempt => ({ feed: FEED, mirror, now: NOW, ch
 const copy = (name: string): KeptCopy => ({
   file: `body-${name.repeat(16)}.txt`,
   format: "ip-lines",
-  sha256: name,
+  sha256: name.repeat(64),
   source: "fetched",
+  fetchedAt: NOW.toISOString(),
+  url: "https://publisher.example/list",
   etag: '"1"',
   lastModified: "yesterday",
 });
-const A = copy("a");
-const B = copy("b");
+/** A copy as it is fetched, before the state describes it. */
+const fetched = ({ format, sha256, source, url, etag, lastModified }: KeptCopy): FeedCopy => ({
+  ...{ format, sha256, source, fetchedAt: NOW, origin: { url: url!, etag, lastModified } },
+  ...{ files: [], bytes: 0, licence: "CC0-1.0" },
+});
+const A = { ...copy("a"), entries: 5 };
+const B = { ...copy("b"), entries: 5 };
 const HELD = { ...copy("c"), why: "differs too much" };
+const passed = (kept: KeptCopy) => ({ type: "passed", copy: fetched(kept), entries: 5 }) as const;
 const FAILURE = { error: "publisher: broken", retryAfter: "7200" };
+const wrong: Outcome = { type: "held", copy: fetched(HELD), why: HELD.why, failure: FAILURE };
 const tried: Attempts = { ...afterSuccess(FEED, untried(half), BEFORE), failures: 2 };
 const other: Attempts = { ...tried, failures: 7 };
 
@@ -49,37 +59,37 @@ const rows: readonly [name: string, before: FeedState, outcome: Outcome, after: 
   [
     "passed: beside the last good copy, in the place of what was held",
     full,
-    { type: "passed", copy: B },
+    passed(B),
     { copy: A, held: B, attempts: ok, mirror },
   ],
   [
     "passed, with the content of the last good copy: confirms it, and nothing is held",
     full,
-    { type: "passed", copy: { ...A, etag: '"2"' } },
+    passed({ ...A, etag: '"2"' }),
     { copy: { ...A, etag: '"2"' }, attempts: ok, mirror },
   ],
   [
     "passed, of a feed that was never asked",
     {},
-    { type: "passed", copy: B },
+    passed(B),
     { held: B, attempts: afterSuccess(FEED, untried(half), NOW) },
   ],
   [
     "passed, over a damaged state",
     { damage: "not JSON" },
-    { type: "passed", copy: B },
+    passed(B),
     { held: B, attempts: afterSuccess(FEED, untried(half), NOW) },
   ],
   [
     "held: beside the last good copy",
     { copy: A, attempts: tried },
-    { type: "held", held: HELD, failure: FAILURE },
+    wrong,
     { copy: A, held: HELD, attempts: bad },
   ],
   [
     "held: in the place of what was held",
     { ...full, held: { ...B, why: "x" } },
-    { type: "held", held: HELD, failure: FAILURE },
+    wrong,
     { ...full, attempts: bad },
   ],
   ["failed: copies stay", full, { type: "failed", failure: FAILURE }, { ...full, attempts: bad }],
@@ -102,7 +112,7 @@ const rows: readonly [name: string, before: FeedState, outcome: Outcome, after: 
     { type: "failed", failure: FAILURE, destroy: true },
     { attempts: bad, mirror },
   ],
-  ["passed, but expired already", full, { type: "passed", copy: B, destroy: true }, { attempts: ok, mirror }],
+  ["passed, but expired already", full, { ...passed(B), destroy: true }, { attempts: ok, mirror }],
 ];
 
 describe("after a load from the publisher", () => {

@@ -5,8 +5,9 @@
 // and is drawn once for each feed and data folder. After a failure, the feed is requested sooner, with exponential
 // backoff. Retry-After and budgets always apply.
 
-import type { Feed } from "../catalog/feed.ts";
-import type { Attempts, FeedState, HeldCopy, KeptCopy } from "./feed-state.ts";
+import { EXTENSIONS, type Feed } from "../catalog/feed.ts";
+import { type FeedCopy, isNew } from "./copy.ts";
+import type { Attempts, FeedState, KeptCopy } from "./feed-state.ts";
 
 /** A failure at the feed's source. `retryAfter` is the header as sent. */
 export interface Failure {
@@ -21,9 +22,9 @@ export type Outcome = {
   readonly destroy?: boolean;
 } & (
   | { readonly type: "not requested" }
-  | { readonly type: "passed"; readonly copy: KeptCopy }
+  | { readonly type: "passed"; readonly copy: FeedCopy; readonly entries: number }
   /** There is a copy, but it looks wrong. */
-  | { readonly type: "held"; readonly held: HeldCopy; readonly failure: Failure }
+  | { readonly type: "held"; readonly copy: FeedCopy; readonly why: string; readonly failure: Failure }
   | { readonly type: "absent"; readonly failure: Failure }
   | { readonly type: "failed"; readonly failure: Failure }
 );
@@ -58,15 +59,30 @@ function remember(state: FeedState, outcome: Outcome, source: FeedAttempt): Feed
   const after = (next: Attempts) => withAttempts({ attempts, mirror: mirrored }, mirror, next);
   const lastGood = copy && { copy };
   if (outcome.type === "passed") {
-    const isKnown = copy?.sha256 === outcome.copy.sha256;
-    const kept = isKnown ? { copy: outcome.copy } : { ...lastGood, held: outcome.copy };
+    const passed = { ...describeCopy(outcome.copy), entries: outcome.entries };
+    const kept = copy?.sha256 === passed.sha256 ? { copy: passed } : { ...lastGood, held: passed };
     return { ...kept, ...after(afterSuccess(feed, before, now)) };
   }
   const { failure } = outcome;
   const kept = { ...lastGood, ...(held && { held }) };
   if (outcome.type === "absent") return { ...kept, ...after(afterAbsence(feed, before, now, failure.error)) };
   const tried = after(afterFailure(feed, before, now, failure, chance));
-  return outcome.type === "held" ? { ...lastGood, held: outcome.held, ...tried } : { ...kept, ...tried };
+  if (outcome.type === "failed") return { ...kept, ...tried };
+  return { ...lastGood, held: { ...describeCopy(outcome.copy), why: outcome.why }, ...tried };
+}
+
+/** Describes a copy that was just fetched, or read from a mirror. */
+function describeCopy(copy: FeedCopy): KeptCopy {
+  if (!isNew(copy)) throw new Error(`a copy from ${copy.source} is not kept`);
+  return {
+    file: `body-${copy.sha256.slice(0, 16)}.${EXTENSIONS[copy.format]}`,
+    format: copy.format,
+    sha256: copy.sha256,
+    source: copy.source,
+    fetchedAt: copy.fetchedAt?.toISOString(),
+    publishedAt: copy.publishedAt?.toISOString(),
+    ...copy.origin,
+  };
 }
 
 /**

@@ -19,7 +19,7 @@ import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { parseNetworks } from "../parse/index.ts";
 import { type Candidate, type FeedCopy, isCopy } from "./copy.ts";
-import { describeCopy, KeptCopies } from "./feed-state.ts";
+import { KeptCopies } from "./feed-state.ts";
 import { nextFeedState, publishHeld } from "./next-state.ts";
 import { ETAG, LIST, type Publisher, startPublisher } from "./publisher.testing.ts";
 import { candidates, type SourceOptions } from "./source.ts";
@@ -85,7 +85,7 @@ const keptOf = (row: Feed) => new KeptCopies(row, dataDir);
 const keepLastGood = (row: Feed, copy: FeedCopy): void => {
   const source = { feed: row, mirror: undefined, now: NOW, chance: () => 0.5 };
   const kept = keptOf(row);
-  const next = nextFeedState(kept.state, { type: "passed", copy: describeCopy(copy) }, source);
+  const next = nextFeedState(kept.state, { type: "passed", copy, entries: 1 }, source);
   kept.write(publishHeld(next), [copy]);
 };
 /** Formats candidates as "source: first line of the file" or "source! error", without the folder of this test. */

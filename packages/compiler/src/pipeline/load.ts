@@ -18,13 +18,7 @@ import { chosenFeeds, readFeedChoice } from "../catalog/feed-choice.ts";
 import { feedTable } from "../catalog/feed-table.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { type Candidate, type FeedCopy, isCopy, isNew } from "../fetch/copy.ts";
-import {
-  describeCopy,
-  type FeedState,
-  type HeldCopy,
-  KeptCopies,
-  readFeedState,
-} from "../fetch/feed-state.ts";
+import { type FeedState, type HeldCopy, KeptCopies, readFeedState } from "../fetch/feed-state.ts";
 import { mirrorName } from "../fetch/mirror-url.ts";
 import { nextFeedState, type Outcome, planRequest, publishHeld } from "../fetch/next-state.ts";
 import {
@@ -205,9 +199,8 @@ function loadedFeed(load: Load, tried: Tried, next: FeedState, stored = next): L
     async hold(why) {
       const { copy } = tried.used!; // the copy is the new one
       const refusal: Refusal = { source: copy.source, error: why, copy };
-      const failure = { error: problemText(refusal, load) };
-      const outcome = { type: "held", held: { ...held!, why }, failure } as const;
-      const after = nextFeedState(load.state, outcome, load.source);
+      const failed = { type: "failed", failure: { error: problemText(refusal, load) } } as const;
+      const after = { ...nextFeedState(load.state, failed, load.source), held: { ...held!, why } };
       const kept = new KeptCopies(feed, options.dataDir, after);
       forget();
       const rest = await tryCopies({ ...load, state: after, kept }, localCopies(feed, options, kept));
@@ -236,7 +229,7 @@ const toDate = (text: string | undefined) => (text === undefined ? undefined : n
 function outcomeOf(load: Load, { refusals, used }: Tried): Outcome {
   const destroy = used?.age === "dropped" && load.feed.destroyOld === true;
   if (used !== undefined && isNew(used.copy) && used.copy.unpublished !== true)
-    return { type: "passed", copy: describeCopy(used.copy, used.read.entries), destroy };
+    return { type: "passed", copy: used.copy, entries: used.read.entries, destroy };
   const failures = failuresOf(refusals);
   if (failures.length === 0) return { type: "not requested", destroy };
   const retryAfter = refusals.find((refusal) => refusal.retryAfter)?.retryAfter;
@@ -246,10 +239,8 @@ function outcomeOf(load: Load, { refusals, used }: Tried): Outcome {
     retryAfter,
   };
   const wrong = failures.findLast(isHeldCopy);
-  if (wrong?.copy !== undefined) {
-    const held = { ...describeCopy(wrong.copy), why: wrong.error };
-    return { type: "held", held, failure, destroy };
-  }
+  if (wrong?.copy !== undefined)
+    return { type: "held", copy: wrong.copy, why: wrong.error, failure, destroy };
   const isAbsent = failures.every(({ absent }) => absent === true);
   return { type: isAbsent ? "absent" : "failed", failure, destroy };
 }
