@@ -75,7 +75,7 @@ export async function buildBinary(target: string, folder: string): Promise<void>
   const packages = readFileSync(join(DIST, "LICENSES.txt"), "utf8");
   writeFileSync(join(folder, "LICENSES.txt"), [...runtimeLicences(), packages].join(SEPARATOR));
   for (const { seed } of FEEDS)
-    for (const file of seed?.files ?? []) {
+    for (const file of seed === undefined ? [] : [...seed.files, "package.json"]) {
       const path = join(folder, "seeds", seed!.package, file);
       mkdirSync(dirname(path), { recursive: true });
       linkOrCopy(join(seedFolder(seed!.package), file), path);

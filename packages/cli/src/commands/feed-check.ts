@@ -26,8 +26,8 @@ export function addCheck(feeds: Command, context: Context): void {
       "after",
       `
 --all shows for each feed the publisher's own date, if there is one, and what is wrong: data older than the feed's limit,
-a source that does not respond or has moved to another address, a licence that differs, or a seed that is no longer
-renewed. It downloads every enabled feed. The exit code is 3 if anything is wrong.
+a source that does not respond or has moved to another address, or a seed that is no longer renewed or whose package
+states another licence. It downloads every enabled feed. The exit code is 3 if anything is wrong.
 
 Examples:
   inkling feeds check office-vpn
@@ -149,8 +149,7 @@ const HOUR_MS = 3_600_000;
 
 export function problemsOf(feed: Feed, report: FeedCheck | undefined, now = Date.now()): string[] {
   if (report === undefined) return [];
-  const { error, licence, moved_to: movedTo, source, stale, state } = report;
-  const isSeed = source === "seed";
+  const { error, changed_licence: licence, moved_to: movedTo, stale, state } = report;
   return [
     ...(error === undefined ? [] : [error]),
     ...(state === "missing" && error === undefined && hasSource(feed, new Date(now))
@@ -160,7 +159,7 @@ export function problemsOf(feed: Feed, report: FeedCheck | undefined, now = Date
       ? [`older than ${formatAge(feed.age.staleHours * HOUR_MS)}`]
       : []),
     ...(movedTo === undefined ? [] : [`moved to ${movedTo}`]),
-    ...(licence === feed.licence || isSeed ? [] : [`its licence is now ${licence}`]),
+    ...(licence === undefined ? [] : [`its seed ${feed.seed!.package} states the licence ${licence}`]),
     ...seedProblem(feed, now),
   ];
 }

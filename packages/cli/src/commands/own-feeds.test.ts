@@ -256,8 +256,12 @@ describe("feeds check --all", () => {
     ["not read, because of its budget", undefined, NOW, []],
     ["old", report({ stale: true }), NOW, [expect.stringMatching(/^older than \d+ days$/)]],
     ["moved", report({ moved_to: "https://new.example/a" }), NOW, ["moved to https://new.example/a"]],
-    ["another licence", report({ licence: "none" }), NOW, ["its licence is now none"]],
-    ["a seed of another licence", report({ licence: "CC-BY-4.0", source: "seed" }), NOW, []],
+    [
+      "another licence",
+      report({ changed_licence: "none" }),
+      NOW,
+      ["its seed @ip-location-db/asn states the licence none"],
+    ],
     ["nothing there", report({ state: "missing" }), NOW, ["no copy was found"]],
     ["unreachable", report({ error: "host not found" }), NOW, ["host not found"]],
     [

@@ -57,6 +57,8 @@ export interface Seed {
   readonly format: Format;
   /** The licence of this copy, if it differs from the feed's. */
   readonly licence?: string;
+  /** The licence in the package's `package.json`, if its text differs from the licence of this copy. */
+  readonly stated?: string;
   /**
    * When the data was created, as an ISO date. It is the date in the version number, or the date when npm published
    * that version (see package-lock.json).

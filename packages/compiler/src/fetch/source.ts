@@ -8,6 +8,7 @@
 //   4 the seed in an npm package
 //   5 Inkling's own file
 
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { splitCredentials } from "@inkling/data";
 import { HAS_SEEDS, programFile, seedFolder } from "@inkling/data/program";
@@ -57,6 +58,19 @@ export function readSeed(
     ...measure(files),
     ...(seed.published !== undefined && { publishedAt: new Date(seed.published) }),
   };
+}
+
+/** Returns the licence that the package of a feed's seed states, if it is not the one that the feed's row expects. */
+export function changedLicence({ licence, seed }: Feed): string | undefined {
+  if (seed === undefined) return;
+  let text: string;
+  try {
+    text = readFileSync(join(seedFolder(seed.package), "package.json"), "utf8");
+  } catch {
+    return; // not installed, which readSeed reports
+  }
+  const stated = String(JSON.parse(text).license);
+  return stated === (seed.stated ?? seed.licence ?? licence) ? undefined : stated;
 }
 
 function readOwn(feed: Feed, own: string): FeedCopy {

@@ -23,6 +23,7 @@ import { mirrorName } from "../fetch/mirror-url.ts";
 import { nextFeedState, type Outcome, planRequest, publishHeld } from "../fetch/next-state.ts";
 import {
   candidates,
+  changedLicence,
   isRemote,
   lackingCredentials,
   localCopies,
@@ -330,6 +331,8 @@ export async function loadFeeds(
 export interface FeedCheck extends FeedReport {
   /** Number of entries without those that have no effect. Undefined if no copy can be used. */
   readonly usable?: number;
+  /** The licence that the package of the feed's seed states. Undefined if the feed's row expects this licence. */
+  readonly changed_licence?: string;
 }
 
 /** Reads one feed in the same way as a build, in a temporary folder, and keeps nothing. */
@@ -340,7 +343,9 @@ export async function checkFeed(
   const dataDir = mkdtempSync(join(tmpdir(), "inkling-check-"));
   try {
     const load = { ...options, dataDir, now: new Date(), onlyDue: false, chance: Math.random };
-    const { report, content } = await loadFeed(feed, load, undefined);
+    const { report: loaded, content } = await loadFeed(feed, load, undefined);
+    const changed = changedLicence(feed);
+    const report = changed === undefined ? loaded : { ...loaded, changed_licence: changed };
     if (report.entries === undefined) return report;
     const { networks, domains, stated } = content();
     if (networks === undefined && stated !== undefined) return { ...report, usable: stated.networks.length };
