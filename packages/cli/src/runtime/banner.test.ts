@@ -51,9 +51,10 @@ test("without new ones there is no file", () => {
 const style = makeStyle(false);
 const release = (missing: string[], partial: string[] = []) =>
   ({ missing, partial: partial.map((answer) => ({ answer, why: "x" })) }) as unknown as Release;
-const built = (to: Release, unreached: string[] = [], sources = ["fetched"]) =>
+const NOW = Date.parse("2026-11-30T12:00:00Z");
+const built = (to: Release, unreached: string[] = [], sources = ["fetched"], nextDue?: string) =>
   ({
-    done: { name: "r2", release: to, unreached },
+    done: { name: "r2", release: to, unreached, nextDue },
     feeds: sources.map((source) => ({ source })),
   }) as unknown as BuildResult;
 const GAP = "  missing  is_proxy is unknown: no feed that provides it is loaded";
@@ -93,9 +94,29 @@ const rows: Row[] = [
       undefined,
     ],
   ],
+  [
+    "no feed is due, said once; then offline",
+    release(["is_proxy"]),
+    [
+      built(release(["is_proxy"]), [], ["seed"], "2026-11-30T12:05:00Z"),
+      built(release(["is_proxy"]), [], ["seed"], "2026-11-30T12:05:00Z"),
+      built(release(["is_proxy"]), ["a"], ["seed"]),
+    ],
+    [
+      "The missing data has not arrived; `inkling data status` shows why. The next feed is due in 5 minutes.",
+      undefined,
+      expect.stringMatching(/^Offline: /),
+    ],
+  ],
+  [
+    "a feed is due now, so the next build follows",
+    release(["is_proxy"]),
+    [built(release(["is_proxy"]), [], ["seed"], "2026-11-30T12:00:00Z")],
+    [undefined],
+  ],
   ["nothing lacked", release([]), [built(release([])), built(release([]), ["a"])], [undefined, undefined]],
 ];
 test.each(rows)("%s", (_, from, builds, said) => {
   const arrivals = new Arrivals(from, { allowMissing: false });
-  expect(builds.map((result) => arrivals.after(result, 14.2, style))).toEqual(said);
+  expect(builds.map((result) => arrivals.after(result, 14.2, style, NOW))).toEqual(said);
 });

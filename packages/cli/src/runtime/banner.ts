@@ -5,7 +5,7 @@ import { feedsOf } from "@inkling/data";
 import type { LoadedRelease, Lookup, Release } from "@inkling/engine";
 import { localUrl } from "../config/settings.ts";
 import { attributions, dataAge, dataGaps, oldestData } from "../terminal/release-tables.ts";
-import { formatAgo, type Style } from "../terminal/terminal.ts";
+import { formatAge, formatAgo, type Style } from "../terminal/terminal.ts";
 import { type BuildResult, isOffline, unreachedText } from "./build.ts";
 import type { KeysOf } from "./keys.ts";
 
@@ -118,7 +118,8 @@ const OFFLINE =
 export class Arrivals {
   private readonly allowMissing: boolean;
   private gaps: Gaps;
-  private saidUnreached = false;
+  /** Why data has not arrived, as printed last. */
+  private said: "waiting" | "unreached" | undefined;
 
   /** @param release the release that the server started with */
   constructor(release: Gaps, { allowMissing }: Pick<Settings, "allowMissing">) {
@@ -130,8 +131,8 @@ export class Arrivals {
    * @param seconds since the server started
    * @returns what to print after a build; undefined if it changes nothing for a user who waits for data
    */
-  after(result: BuildResult, seconds: number, style: Style): string | undefined {
-    const { release, unreached } = result.done;
+  after(result: BuildResult, seconds: number, style: Style, now = Date.now()): string | undefined {
+    const { release, unreached, nextDue } = result.done;
     const before = this.gaps;
     this.gaps = release;
     const rest = dataGaps(release, style).map((gap) => `  ${gap}`);
@@ -140,8 +141,14 @@ export class Arrivals {
       const what = isComplete ? "Proxy and abuse lists loaded" : "More lists loaded";
       return [style.bold(`${what} (${Math.round(seconds)} s).`), ...rest].join("\n");
     }
-    if (countGaps(release) === 0 || this.saidUnreached || unreached.length === 0) return undefined;
-    this.saidUnreached = true;
+    if (countGaps(release) === 0 || this.said === "unreached") return undefined;
+    if (unreached.length === 0) {
+      const wait = nextDue === undefined ? 0 : Date.parse(nextDue) - now;
+      if (this.said !== undefined || wait < 1000) return undefined;
+      this.said = "waiting";
+      return `The missing data has not arrived; \`inkling data status\` shows why. The next feed is due in ${formatAge(wait)}.`;
+    }
+    this.said = "unreached";
     if (isOffline(result) && release.missing.length > 0 && !this.allowMissing) return OFFLINE;
     return [`${unreachedText(unreached)} Inkling retries them.`, ...rest].join("\n");
   }
