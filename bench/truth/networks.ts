@@ -111,7 +111,14 @@ export function measureNetworks({ mode, release }: Build): TruthRow[] {
         target: "0",
         value: ofAll(flagged),
       },
-      { measure: "is_proxy or is_abuser, by any list", sample, mode, seen: "held out", value: ofAll(listed) },
+      {
+        measure: "is_proxy or is_abuser, by any list",
+        sample,
+        mode,
+        seen: "held out",
+        target: "0",
+        value: ofAll(listed),
+      },
     );
   }
   return rows;

@@ -25,7 +25,7 @@ import { MIRROR } from "../lib/shared-folders.ts";
 import { interval } from "../lib/stats.ts";
 import type { Build } from "./builds.ts";
 import { databases, type Find } from "./databases.ts";
-import { count, share } from "./rows.ts";
+import { count, judged, share } from "./rows.ts";
 import { isThere, SAMPLE, SAMPLES } from "./samples.ts";
 
 const CLASSES = ["fixed", "mobile", "hosting", "corporate"] as const;
@@ -293,10 +293,26 @@ export function scoreCells(answers: readonly Scored[]): string[] {
   ];
 }
 
+/** The share of the networks of a class in whose country Inkling should be right. */
+const COUNTRY_TARGETS: Readonly<Partial<Record<string, string>>> = {
+  fixed: "at least 98.5%",
+  mobile: "at least 98.5%",
+  hosting: "at least 93%",
+};
+
+/** Marks the cells of Inkling that miss their targets. Other databases have none. @param row a row of {@link Places.scores} */
+export function marked(row: readonly string[]): string[] {
+  const [of = "", name = ""] = row;
+  if (!name.startsWith("Inkling, ")) return [...row];
+  const targets = ["at least 80%", COUNTRY_TARGETS[of.replace(/, .*/, "")], "60 to 75%"];
+  return [...row.slice(0, -3), ...row.slice(-3).map((cell, i) => judged(cell, targets[i]))];
+}
+
 const SUMMARY_HEADS = [
   ...["class", "networks", "country right: Inkling", "GeoLite2"],
   ...["city right: Inkling", "GeoLite2", "city wrong: Inkling", "GeoLite2"],
 ];
+const INTERVAL = / \([\d.]+ to [\d.]+\)/;
 /** Fewer networks say too little for the summary. */
 const MIN_IN_SUMMARY = 30;
 
@@ -308,7 +324,7 @@ const MIN_IN_SUMMARY = 30;
 export function summaryTable(scores: readonly (readonly string[])[]): string {
   const cellsOf = (of: string, database: string) => {
     const row = scores.find(([its, name]) => its === of && name === database) ?? [];
-    return [8, 4, 5].map((column) => row[column]?.split(" ")[0] ?? "");
+    return [8, 4, 5].map((column) => row[column]?.replace(INTERVAL, "") ?? "");
   };
   const rows = scores
     .filter(
@@ -366,7 +382,7 @@ export async function placeTables(builds: readonly Build[]): Promise<Places> {
     for (const { name, find, isMirror } of opened.all) {
       const answers = await scored(find, isMirror ? own.filter(({ feed }) => feed === undefined) : own);
       if (answers.length === 0) continue;
-      scores.push([of, name, ...scoreCells(answers)]);
+      scores.push(marked([of, name, ...scoreCells(answers)]));
       if (answers.some(({ radius }) => radius !== undefined))
         byRadius.push([of, name, ...radiusCells(answers)]);
     }

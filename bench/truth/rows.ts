@@ -28,7 +28,7 @@ export const share = (some: number, all: number): string =>
  * Returns the value, with "(missed)" if it misses the target. A target such as "0", "at most 5", "at least 69%" or "60
  * to 75%" applies to the first number in the value. Other targets are not judged.
  */
-function judged(value: string, target = ""): string {
+export function judged(value: string, target = ""): string {
   const number = Number.parseFloat(value.replaceAll(",", ""));
   const least = /^at least ([\d.]+)/.exec(target)?.[1];
   const most = target === "0" ? "0" : /^at most ([\d.]+)/.exec(target)?.[1];

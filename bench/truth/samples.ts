@@ -182,7 +182,7 @@ export const SAMPLE = {
   allowed: {
     name: "allow-list of a checker",
     path: join(VECTORS, "guards/whitelist.txt"),
-    from: "`guards/` of INKLING_VECTORS",
+    from: "`guards/` of INKLING_VECTORS; it has no public source",
   },
 } as const satisfies Readonly<Record<string, Sample>>;
 
@@ -256,8 +256,9 @@ function git(...args: readonly string[]): string {
 export function sampleTable(): string {
   const lines = Object.values(SAMPLE).map((sample) => {
     const file = fetchedFile(sample.path);
-    const fetched = isThere(sample) && existsSync(file) ? `, fetched ${readFileSync(file, "utf8")}` : "";
-    return `| ${sample.name} | ${isThere(sample) ? "measured" : "not here"}${fetched} | ${sample.from} |\n`;
+    const byHand = "repositories" in sample ? ", placed by hand" : "";
+    const fetched = existsSync(file) ? `, fetched ${readFileSync(file, "utf8")}` : byHand;
+    return `| ${sample.name} | ${isThere(sample) ? `measured${fetched}` : "not here"} | ${sample.from} |\n`;
   });
   return `| sample | | where it is from |\n|---|---|---|\n${lines.join("")}`;
 }

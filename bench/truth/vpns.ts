@@ -141,7 +141,7 @@ export function measureVpns(): TruthRow[] {
         value: ofAll(heldOut(false)),
       },
       {
-        ...{ ...measured, sample, measure: "recognized, its list held out" },
+        ...{ ...measured, sample, target, measure: "recognized, its list held out" },
         value: ofAll(recognized([], own.networks, true)),
       },
     ];
