@@ -171,7 +171,7 @@ export const PAGES: readonly PageRow[] = [
     id: "start",
     title: "Start",
     content:
-      "whether the server is healthy, how fresh its data is, what needs you, and the traffic of the last hour. Each line links to the page where you fix it",
+      "whether the server is healthy, how fresh its data is, the traffic of the last hour, and what needs you, with links to where you fix it",
     Page: StartPage,
   },
   {

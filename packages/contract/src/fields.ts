@@ -341,7 +341,7 @@ const EMAIL = {
       of: { type: "text" },
       description:
         "The list entry that matched, then the service behind that domain; empty if not disposable",
-      docs: "the entry that matched, then the service that runs it; empty if not disposable",
+      docs: "the listed domain that matched, then the service behind it; empty if not disposable",
     },
     checks: {
       type: "object",

@@ -24,7 +24,7 @@ export const METRICS = {
     "key",
   ),
   inkling_lookups_total: counter(
-    "Lookups, including IP_ADDRESS_NOT_FOUND and 304, by lookup, kind of key and request (single or batch).",
+    "Lookups, including IP_ADDRESS_NOT_FOUND and 304, by lookup, key kind and request (single or batch).",
     "lookup",
     "key",
     "request",

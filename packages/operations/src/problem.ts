@@ -44,13 +44,19 @@ export const bodyProblem = (problems: readonly string[]) =>
 
 /** Returns the server that runs an operation. @throws AdminProblem on the command line */
 export function running<T>(server: T | undefined): T {
-  if (server === undefined) throw new AdminProblem("ACTION_REFUSED", "Only a running server can do this.");
+  if (server === undefined) {
+    const remedy = "Send the request to a running server's admin API, or use its console.";
+    throw new AdminProblem("ACTION_REFUSED", "Only a running server can do this.", [remedy]);
+  }
   return server;
 }
 
 /** Returns what only a server that builds releases has. @throws AdminProblem on other servers */
 export function building<T>(value: T | undefined): T {
-  if (value === undefined) throw new AdminProblem("ACTION_REFUSED", "This server does not build releases.");
+  if (value === undefined) {
+    const remedy = "Run the command on the host that builds, such as `inkling data update`.";
+    throw new AdminProblem("ACTION_REFUSED", "This server does not build releases.", [remedy]);
+  }
   return value;
 }
 

@@ -63,7 +63,7 @@ export function addEnrich(program: Command, context: Context): void {
     )
     .option("--network", `also add the owner of each address's network: ${namesOf("network")}`)
     .option("--prefix <text>", "prefix for the names of added columns")
-    .option("--summary", "print a summary of the result; without --out nothing else is printed")
+    .option("--summary", "print a summary of the result; without --out, nothing else is printed")
     .option("--json", "print the summary as JSON")
     .option(
       "--strict",

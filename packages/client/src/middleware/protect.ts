@@ -26,7 +26,7 @@ export interface Assessor {
 
 /** An email address that cannot receive mail, or whose domain looks like a typo. */
 export interface InvalidEmail {
-  /** What the visitor sent; undefined if it was not one text. */
+  /** What the visitor sent; undefined if it was not a string. */
   readonly email?: string;
   /** The address that the visitor probably meant. */
   readonly did_you_mean?: string;

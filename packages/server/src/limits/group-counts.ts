@@ -217,7 +217,7 @@ export class GroupCounts {
     return !((this.ledgers.get(keyId)?.cutAt ?? Number.NEGATIVE_INFINITY) > since - PAUSE_MS);
   }
 
-  /** Forgets a key whose cell is reused. */
+  /** Forgets a removed key, so that its cell can be reused. */
   drop(keyId: KeyId): void {
     this.ledgers.delete(keyId);
     this.pending.delete(keyId);

@@ -39,7 +39,6 @@ export interface KeysMessage {
   readonly blocks: SharedCells["blocks"];
   /** The keys that only this host refuses. */
   readonly refused: ReadonlySet<KeyId>;
-  /** The state of the primary's keyring. */
   readonly state: KeyringState;
 }
 
