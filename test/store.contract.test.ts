@@ -1544,7 +1544,7 @@ for (const backend of BACKENDS) {
           events: ["decision.changed", "data.stale"],
           allowPrivate: true,
         });
-        const [row] = await store.tables.read((sql) => sql`SELECT event, body FROM inkling_deliveries`);
+        const [row] = await store.tables.run((sql) => sql`SELECT event, body FROM inkling_deliveries`);
         expect(row).toEqual({ event: "decision.changed", body: '{"type":"decision.changed"}' });
       });
 

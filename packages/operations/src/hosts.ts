@@ -79,7 +79,7 @@ type Host = z.output<typeof host>;
 
 /** Lists the hosts of the group, sorted by name, without hosts that are gone (GONE_MS). */
 export async function listHosts(tables: Tables): Promise<Host[]> {
-  const rows: { id: string; contact_at: string; report: string | null; now: string }[] = await tables.read(
+  const rows: { id: string; contact_at: string; report: string | null; now: string }[] = await tables.run(
     (sql) => sql`SELECT id, contact_at, report, ${tables.clock(sql)} AS now FROM inkling_hosts`,
   );
   return rows

@@ -101,7 +101,7 @@ export class AdminTokenStore {
   /** Finds the root or named token with this hash, unless it was revoked or has expired. */
   async find(hash: string): Promise<ValidAdminToken | undefined> {
     const { tables } = this;
-    return tables.read(async (sql) => {
+    return tables.run(async (sql) => {
       if ((await readHash(sql)) === hash)
         return { hash, name: undefined, role: "admin", expiresAt: undefined, lastUsedOn: undefined };
       const rows: AdminTokenRow[] =
@@ -119,14 +119,14 @@ export class AdminTokenStore {
   async recordUse({ hash, name, lastUsedOn }: ValidAdminToken): Promise<void> {
     const today = dayOf(this.tables.now());
     if (name === undefined || lastUsedOn === today) return;
-    await this.tables.writeOnce(
+    await this.tables.run(
       (sql) => sql`UPDATE inkling_named_admin_tokens SET last_used_on = ${today} WHERE hash = ${hash}`,
     );
   }
 
   /** Lists named tokens, including expired ones, oldest first. */
   async list(): Promise<AdminToken[]> {
-    const rows: AdminTokenRow[] = await this.tables.read(
+    const rows: AdminTokenRow[] = await this.tables.run(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_named_admin_tokens ORDER BY created_at, name`,
     );
     return this.readRows(rows);
@@ -134,7 +134,7 @@ export class AdminTokenStore {
 
   /** Finds the token with this name, expired or not. */
   async get(name: string): Promise<AdminToken | undefined> {
-    return this.tables.read((sql) => this.findIn(sql, name));
+    return this.tables.run((sql) => this.findIn(sql, name));
   }
 
   /**
@@ -199,7 +199,7 @@ export class AdminTokenStore {
 
   /** Creates the first root token. @returns undefined if there already is one, because only its hash is stored */
   async create(by: Author): Promise<string | undefined> {
-    if ((await this.tables.read(readHash)) !== undefined) return undefined; // an ordinary start writes nothing
+    if ((await this.tables.run(readHash)) !== undefined) return undefined; // an ordinary start writes nothing
     return this.replace(by, true);
   }
 

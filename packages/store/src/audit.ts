@@ -150,10 +150,10 @@ export async function auditPage(
     ),
     next: next === undefined ? undefined : String(next),
   });
-  let before = Math.min(Number(cursor ?? Number.MAX_SAFE_INTEGER), await tables.read(endOf));
+  let before = Math.min(Number(cursor ?? Number.MAX_SAFE_INTEGER), await tables.run(endOf));
   for (; ; await Bun.sleep(0)) {
     const from = before - Math.max(SLICE, limit + 1);
-    const rows: AuditRow[] = await tables.read(
+    const rows: AuditRow[] = await tables.run(
       (sql) =>
         sql`SELECT sequence, at, actor AS author, way AS source, action, subject, was, became FROM inkling_audit
           WHERE sequence < ${before} AND sequence >= ${from}

@@ -66,7 +66,7 @@ export class DatabaseCopy {
    * @throws StoreError; the file then has to be removed
    */
   async writeTo(path: string, decisions: boolean): Promise<RowCounts> {
-    await this.tables.writeOnce((sql) => sql`VACUUM INTO ${path}`);
+    await this.tables.run((sql) => sql`VACUUM INTO ${path}`);
     return withFile(path, (file) => {
       const omitted = decisions ? [DELIVERIES] : [DELIVERIES, DECISIONS];
       for (const table of omitted) file.run(`DELETE FROM ${table}`);
@@ -78,7 +78,7 @@ export class DatabaseCopy {
 
   /** Lists the tables with rows that a restore would replace. */
   filled(): Promise<string[]> {
-    return this.tables.read(async (sql) => filledOf(sql, await this.contentTables(sql)));
+    return this.tables.run(async (sql) => filledOf(sql, await this.contentTables(sql)));
   }
 
   /**

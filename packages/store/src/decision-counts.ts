@@ -102,7 +102,7 @@ export async function readTallies(
   const from = hourOf(Math.max(since, now - KEEP_COUNTS_MS) + HOUR_MS - 1);
   const sums = new Map<string, DecisionTally>();
   for (let at = from; at <= now; at += DAY_MS) {
-    const rows: TallyRow[] = await tables.read(
+    const rows: TallyRow[] = await tables.run(
       (sql: SQL) => sql`SELECT kind, name, SUM(decisions) AS decisions, SUM(fraud) AS fraud,
           SUM(legitimate) AS legitimate FROM inkling_decision_counts
         WHERE hour >= ${at} AND hour < ${at + DAY_MS} GROUP BY kind, name`,

@@ -42,14 +42,14 @@ export class DecisionSize {
   /** Adds the decisions that are new, and drops the days that are no longer stored. */
   async measure(now: EpochMs): Promise<void> {
     if (this.last.at > now + AHEAD_MS) this.begin(); // the clock was corrected
-    const oldest: { at: EpochMs | string | null }[] = await this.tables.read(
+    const oldest: { at: EpochMs | string | null }[] = await this.tables.run(
       (sql) => sql`SELECT MIN(created_at) AS at FROM inkling_decisions`,
     );
     const first = oldest[0]?.at == null ? Number.POSITIVE_INFINITY : dayOf(oldest[0].at);
     for (const day of this.days.keys()) if (day < first) this.days.delete(day);
     for (;;) {
       const { at, id } = this.last;
-      const rows: SizedRow[] = await this.tables.read(
+      const rows: SizedRow[] = await this.tables.run(
         (
           sql,
         ) => sql`SELECT id, created_at, ${ROW_BYTES} + LENGTH(facts) + LENGTH(reasons) + LENGTH(shadow) AS bytes
@@ -71,7 +71,7 @@ export class DecisionSize {
   async deleteAbove(limit: number): Promise<number> {
     for (let deleted = 0; ; await Bun.sleep(0)) {
       if (this.bytes <= limit) return deleted;
-      const rows: SizedRow[] = await this.tables.writeOnce(
+      const rows: SizedRow[] = await this.tables.run(
         (sql) => sql`DELETE FROM inkling_decisions WHERE id IN
             (SELECT id FROM inkling_decisions ORDER BY created_at, id LIMIT ${ROWS_AT_ONCE})
           RETURNING id, created_at, ${ROW_BYTES} + LENGTH(facts) + LENGTH(reasons) + LENGTH(shadow) AS bytes`,

@@ -150,7 +150,7 @@ export class DecisionStore {
     const find = (sql: SQL): Promise<StoredRow[]> =>
       sql`SELECT ${columns(sql)} FROM inkling_decisions WHERE idempotency IN ${sql(names)}`;
     const oldest = this.tables.now() - IDEMPOTENCY_MS;
-    let found = await this.tables.read(find);
+    let found = await this.tables.run(find);
     if (found.length < rows.length || found.some((row) => Number(row.created_at) < oldest)) {
       found = await this.tables.write(async (tx) => {
         await tx`UPDATE inkling_decisions SET idempotency = NULL, body_hash = NULL
@@ -201,7 +201,7 @@ export class DecisionStore {
     const results: { found: number; labelled: number; kept: number }[] = [];
     const labels = new Map<string, Label & { readonly line: number }>();
     for (const [line, { ref, outcome, at }] of wanted.entries()) {
-      const rows: Pick<StoredRow, "id" | "outcome">[] = await this.tables.read(
+      const rows: Pick<StoredRow, "id" | "outcome">[] = await this.tables.run(
         (sql) => sql`SELECT id, outcome FROM inkling_decisions
           WHERE ${DECISION_ID.test(ref) ? sql`(id = ${ref} OR ref = ${ref})` : sql`ref = ${ref}`}
             AND created_at <= ${at ?? Number.MAX_SAFE_INTEGER} LIMIT ${MAX_LABELLED + 1}`,
@@ -280,11 +280,11 @@ export class DecisionStore {
    * @returns the first of them, and the number of all, at most MAX_QUEUED
    */
   async queued(limit: number): Promise<{ readonly items: readonly StoredRow[]; readonly waiting: number }> {
-    const rows: StoredRow[] = await this.tables.read(
+    const rows: StoredRow[] = await this.tables.run(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_decisions WHERE review = 1 AND outcome IS NULL
         ORDER BY created_at, id LIMIT ${limit}`,
     );
-    const [count]: { n: number | string }[] = await this.tables.read(
+    const [count]: { n: number | string }[] = await this.tables.run(
       (sql) => sql`SELECT COUNT(*) AS n FROM (SELECT 1 AS one FROM inkling_decisions
         WHERE review = 1 AND outcome IS NULL LIMIT ${MAX_QUEUED}) queued`,
     );
@@ -298,7 +298,7 @@ export class DecisionStore {
   }
 
   find(id: string): Promise<StoredRow | undefined> {
-    return this.tables.read((sql) => this.findIn(sql, id));
+    return this.tables.run((sql) => this.findIn(sql, id));
   }
 
   private async findIn(sql: SQL, id: string): Promise<StoredRow | undefined> {
@@ -320,7 +320,7 @@ export class DecisionStore {
     for (let [after, isFirst] = [cursor, true]; ; isFirst = false) {
       const wanted = limit + 1 - items.length;
       const newestFirst = (sql: SQL, most: number) => sql`ORDER BY created_at DESC, id DESC LIMIT ${most}`;
-      const rows: StoredRow[] = await this.tables.read(
+      const rows: StoredRow[] = await this.tables.run(
         (sql) => sql`SELECT ${columns(sql)} FROM inkling_decisions WHERE id IN (
             SELECT id FROM (${this.slice(sql, LISTED, filter, isFirst, after)}) slice
             WHERE ${matchesListed(sql, filter)} ${newestFirst(sql, readsRow ? LISTED_SLICE : wanted)}
@@ -369,7 +369,7 @@ export class DecisionStore {
     isFirst: boolean,
     cursor?: string,
   ): Promise<string | undefined> {
-    const rows: Pick<StoredRow, "created_at" | "id">[] = await this.tables.read((sql) =>
+    const rows: Pick<StoredRow, "created_at" | "id">[] = await this.tables.run((sql) =>
       this.slice(sql, "created_at, id", filter, isFirst, cursor, "last"),
     );
     return rows[0] && `${rows[0].created_at}-${rows[0].id}`;
@@ -378,7 +378,7 @@ export class DecisionStore {
   /** Yields pages of decisions, oldest first. */
   async *read({ since = 0, until = Number.MAX_SAFE_INTEGER }: Pick<DecisionFilter, "since" | "until"> = {}) {
     for (let at = since, id = ""; ; ) {
-      const rows: StoredRow[] = await this.tables.read(
+      const rows: StoredRow[] = await this.tables.run(
         (sql) => sql`SELECT ${columns(sql)} FROM inkling_decisions
           WHERE (created_at, id) > (${at}, ${id}) AND created_at < ${until}
           ORDER BY created_at, id LIMIT ${ROWS_AT_ONCE}`,
@@ -396,7 +396,7 @@ export class DecisionStore {
     const counts = new Map<string, DecisionCount>();
     for (let after: string | undefined; ; await Bun.sleep(0)) {
       const rows: Record<"days" | "n" | "legitimate" | "fraud", number | string>[] & { action: Action }[] =
-        await this.tables.read(
+        await this.tables.run(
           (sql) => sql`SELECT created_at / ${sql.unsafe(String(DAY_MS))} AS days, action, COUNT(*) AS n,
               SUM(CASE WHEN outcome = 'legitimate' THEN 1 ELSE 0 END) AS legitimate,
               SUM(CASE WHEN outcome = 'fraud' THEN 1 ELSE 0 END) AS fraud
@@ -427,7 +427,7 @@ export class DecisionStore {
    */
   async *domainsSince(since: EpochMs, before: EpochMs): AsyncGenerator<readonly DecidedDomain[]> {
     for (let after = ""; ; ) {
-      const rows: StoredRow[] = await this.tables.read(
+      const rows: StoredRow[] = await this.tables.run(
         (sql) => sql`SELECT ${columns(sql)} FROM inkling_decisions d JOIN (
             SELECT email_domain AS domain,
               COALESCE(MAX(CASE WHEN created_at < ${before} THEN created_at END), MAX(created_at)) AS newest

@@ -157,14 +157,14 @@ export class DeliveryStore {
     const id = messageId(Buffer.from(this.tables.randomBytes(16)).toString("hex"));
     const body = bodyOf(WEBHOOK_TEST, { webhook: webhookId }, now);
     const row = { ...newRow(id, webhookId, WEBHOOK_TEST, body, now), attempts: 1, due_at: now + LEASE_MS };
-    await this.tables.writeOnce((sql) => sql`INSERT INTO inkling_deliveries ${sql(row)}`);
+    await this.tables.run((sql) => sql`INSERT INTO inkling_deliveries ${sql(row)}`);
     return { id, webhookId, event: WEBHOOK_TEST, attempts: 1, body };
   }
 
   /** Finds the webhooks that have due deliveries. */
   async dueWebhooks(): Promise<string[]> {
     const now = this.tables.now();
-    const rows: { webhook_id: string }[] = await this.tables.read(
+    const rows: { webhook_id: string }[] = await this.tables.run(
       (sql) =>
         sql`SELECT DISTINCT webhook_id FROM inkling_deliveries WHERE state = 'waiting' AND due_at <= ${now}`,
     );
@@ -175,7 +175,7 @@ export class DeliveryStore {
   async claim(webhookId: string, most: number): Promise<ClaimedDelivery[]> {
     const now = this.tables.now();
     const rows: (Omit<ClaimedDelivery, "webhookId" | "attempts"> & { attempts: number | string })[] =
-      await this.tables.writeOnce((sql) => {
+      await this.tables.run((sql) => {
         const skipLocked = this.tables.isShared ? sql`FOR UPDATE SKIP LOCKED` : sql``;
         // Materialized, because PostgreSQL could otherwise run the selection once per row and claim more than `most`
         // deliveries.
@@ -201,7 +201,7 @@ export class DeliveryStore {
       outcome === "failed" && event !== WEBHOOK_TEST ? WEBHOOK_WAITS_SECONDS[attempts - 1] : undefined;
     const state: DeliveryState =
       outcome === "delivered" ? "delivered" : wait === undefined ? "ended" : "waiting";
-    await this.tables.writeOnce(
+    await this.tables.run(
       (sql) => sql`UPDATE inkling_deliveries SET state = ${state}, due_at = ${now + (wait ?? 0) * 1_000},
           last_at = ${now}, last_outcome = ${outcome}, last_status = ${status ?? null}, last_reason = ${reason ?? null}
         WHERE webhook_id = ${webhookId} AND id = ${id} AND attempts = ${attempts} AND state = 'waiting'`,
@@ -211,7 +211,7 @@ export class DeliveryStore {
 
   /** Returns a claimed delivery to the queue as if it had not been claimed, because this host is stopping. */
   async release({ id, webhookId, attempts }: ClaimedDelivery): Promise<void> {
-    await this.tables.writeOnce(
+    await this.tables.run(
       (sql) => sql`UPDATE inkling_deliveries SET attempts = ${attempts - 1}, due_at = ${this.tables.now()}
         WHERE webhook_id = ${webhookId} AND id = ${id} AND attempts = ${attempts} AND state = 'waiting'`,
     );
@@ -219,7 +219,7 @@ export class DeliveryStore {
 
   /** Lists a webhook's deliveries, newest first. */
   async list(webhookId: string, { limit, cursor }: PageRequest): Promise<Page<Delivery>> {
-    const rows: DeliveryRow[] = await this.tables.read(
+    const rows: DeliveryRow[] = await this.tables.run(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_deliveries
         WHERE webhook_id = ${webhookId} AND ${DELIVERY_PAGES.after(sql, cursor)}
         ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`,
@@ -230,7 +230,7 @@ export class DeliveryStore {
   }
 
   async state(): Promise<QueueState> {
-    return this.tables.read(stateIn);
+    return this.tables.run(stateIn);
   }
 
   /**
@@ -244,7 +244,7 @@ export class DeliveryStore {
       "webhook_id, id",
       (sql) => sql`webhook_id NOT IN (SELECT id FROM inkling_webhooks)`,
     );
-    const full: { webhook_id: string }[] = await this.tables.read(
+    const full: { webhook_id: string }[] = await this.tables.run(
       (sql) => sql`SELECT webhook_id FROM inkling_deliveries WHERE state <> 'waiting'
         GROUP BY webhook_id HAVING COUNT(*) > ${MAX_ENDED}`,
     );
@@ -261,7 +261,7 @@ export class DeliveryStore {
 
   /** Reads how well the newest deliveries to a webhook that were attempted have worked. */
   async health(webhookId: string): Promise<WebhookHealth> {
-    const rows: DeliveryRow[] = await this.tables.read(
+    const rows: DeliveryRow[] = await this.tables.run(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_deliveries
         WHERE webhook_id = ${webhookId} AND last_at IS NOT NULL
         ORDER BY created_at DESC, id DESC LIMIT ${RECENT}`,
@@ -279,7 +279,7 @@ export class DeliveryStore {
   /** Reads the last reported verdicts on these domains. */
   async toldVerdicts(domains: readonly string[]): Promise<ReadonlyMap<string, boolean>> {
     if (domains.length === 0) return new Map();
-    const rows: { domain: string; disposable: number }[] = await this.tables.read(
+    const rows: { domain: string; disposable: number }[] = await this.tables.run(
       (sql) =>
         sql`SELECT domain, disposable FROM inkling_domain_verdicts WHERE domain IN ${sql([...domains])}`,
     );
@@ -292,7 +292,7 @@ export class DeliveryStore {
    */
   async takeWatch(holder: string, ms: number): Promise<boolean> {
     const now = this.tables.now();
-    const rows: unknown[] = await this.tables.writeOnce(
+    const rows: unknown[] = await this.tables.run(
       (sql) => sql`UPDATE inkling_webhook_watch SET holder = ${holder}, held_until = ${now + ms}
         WHERE id = 1 AND (holder = ${holder} OR held_until <= ${now}) RETURNING id`,
     );
@@ -301,7 +301,7 @@ export class DeliveryStore {
 
   /** Lets another host detect changes immediately. */
   async leaveWatch(holder: string): Promise<void> {
-    await this.tables.writeOnce(
+    await this.tables.run(
       (sql) => sql`UPDATE inkling_webhook_watch SET held_until = 0 WHERE id = 1 AND holder = ${holder}`,
     );
   }

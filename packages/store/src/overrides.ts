@@ -65,7 +65,7 @@ export class OverrideStore {
 
   /** Reads a text that changes with every change to overrides. This reads one row. */
   async readStamp(): Promise<string> {
-    const rows: { stamp: string }[] = await this.tables.read(
+    const rows: { stamp: string }[] = await this.tables.run(
       (sql) => sql`SELECT stamp FROM inkling_override_stamp`,
     );
     return rows[0]?.stamp ?? "";
@@ -75,7 +75,7 @@ export class OverrideStore {
   async load(): Promise<LoadedOverrides> {
     // Reads the stamp first. A change that happens in between is then read again rather than missed.
     const stamp = await this.readStamp();
-    return { stamp, overrides: await this.tables.read((sql) => this.readInForce(sql)) };
+    return { stamp, overrides: await this.tables.run((sql) => this.readInForce(sql)) };
   }
 
   /**
@@ -135,13 +135,13 @@ export class OverrideStore {
   }
 
   async find(id: string): Promise<Override | undefined> {
-    return this.tables.read((sql) => this.findIn(sql, id));
+    return this.tables.run((sql) => this.findIn(sql, id));
   }
 
   /** Lists overrides, newest first. @param ended whether to include removed and expired overrides */
   async list({ limit, cursor }: PageRequest, ended: boolean): Promise<Page<Override>> {
     const now = this.tables.now();
-    const rows: OverrideRow[] = await this.tables.read(
+    const rows: OverrideRow[] = await this.tables.run(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_overrides o
         WHERE ${OVERRIDE_PAGES.after(sql, cursor)}
         AND ${ended ? sql`1 = 1` : sql`removed_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`}

@@ -102,7 +102,7 @@ export class Retention {
    * @returns undefined while the clock is in doubt
    */
   async now(): Promise<EpochMs | undefined> {
-    const rows: { checked_at: number | string; now: number | string }[] = await this.tables.read(
+    const rows: { checked_at: number | string; now: number | string }[] = await this.tables.run(
       (sql) => sql`SELECT checked_at, ${this.tables.clock(sql)} AS now FROM inkling_retention`,
     );
     const [now, checkedAt] = [Number(rows[0]?.now), Number(rows[0]?.checked_at)];
@@ -111,7 +111,7 @@ export class Retention {
     const isHeld = this.heldSince !== undefined && this.elapsed() - this.heldSince < HOLD_MS;
     this.aheadMs = isHeld ? now - checkedAt : 0;
     if (isHeld) return undefined;
-    await this.tables.writeOnce((sql) => sql`UPDATE inkling_retention SET checked_at = ${now}`);
+    await this.tables.run((sql) => sql`UPDATE inkling_retention SET checked_at = ${now}`);
     return now;
   }
 

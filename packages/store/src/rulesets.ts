@@ -36,7 +36,7 @@ export class RulesetStore {
   /** Reads the stamp of the newest ruleset. This reads one row; PostgreSQL sends the text's hash and not the text. */
   async readStamp(): Promise<string> {
     const isPostgres = this.tables.isShared;
-    const rows: { number: number | string; text: string }[] = await this.tables.read((sql) =>
+    const rows: { number: number | string; text: string }[] = await this.tables.run((sql) =>
       isPostgres
         ? sql`SELECT number, encode(sha256(convert_to(text, 'UTF8')), 'hex') AS text FROM inkling_rulesets
             ORDER BY number DESC LIMIT 1`
@@ -48,7 +48,7 @@ export class RulesetStore {
 
   /** Reads the newest ruleset, or NO_RULESET before the first one. */
   newest(): Promise<PublishedRuleset> {
-    return this.tables.read(newestIn);
+    return this.tables.run(newestIn);
   }
 
   /** Reads the newest ruleset with a lower number. */
@@ -58,7 +58,7 @@ export class RulesetStore {
   }
 
   async find(number: number): Promise<PublishedRuleset | undefined> {
-    const rows: RulesetRow[] = await this.tables.read(
+    const rows: RulesetRow[] = await this.tables.run(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_rulesets WHERE number = ${number}`,
     );
     return rows[0] && fromRow(rows[0]);
@@ -67,7 +67,7 @@ export class RulesetStore {
   /** Lists rulesets, newest first. A cursor is the number of the last ruleset on the previous page. */
   async list({ limit, cursor }: PageRequest): Promise<Page<PublishedRuleset>> {
     const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
-    const rows: RulesetRow[] = await this.tables.read(
+    const rows: RulesetRow[] = await this.tables.run(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_rulesets WHERE number < ${before}
         ORDER BY number DESC LIMIT ${limit + 1}`,
     );

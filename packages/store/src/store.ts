@@ -165,7 +165,7 @@ export class Store implements KeySource {
 
   /** Resolves if the database answers. @throws StoreError */
   async ping(): Promise<void> {
-    await this.tables.read((sql) => sql`SELECT 1`);
+    await this.tables.run((sql) => sql`SELECT 1`);
   }
 
   /**
@@ -179,7 +179,7 @@ export class Store implements KeySource {
   /** Reads the PostgreSQL server's clock, in epoch ms; undefined with SQLite. */
   async readClock(): Promise<number | undefined> {
     if (!this.tables.isShared) return undefined;
-    const rows: { now: string }[] = await this.tables.read(
+    const rows: { now: string }[] = await this.tables.run(
       (sql) => sql`SELECT ${this.tables.clock(sql)} AS now`,
     );
     return Number(rows[0]?.now);
@@ -218,7 +218,7 @@ export class Store implements KeySource {
 
   /** Finds the key that has a token with this hash, revoked or not. */
   async findKeyByHash(hash: string): Promise<Key | undefined> {
-    const rows: KeyRow[] = await this.tables.read(
+    const rows: KeyRow[] = await this.tables.run(
       (sql) =>
         sql`SELECT ${keyColumns(sql)} FROM inkling_keys k JOIN inkling_tokens t ON t.key_id = k.id WHERE t.hash = ${hash}`,
     );
@@ -227,7 +227,7 @@ export class Store implements KeySource {
 
   /** Lists all keys, including revoked ones, oldest first. */
   async listKeys(): Promise<Key[]> {
-    const rows: KeyRow[] = await this.tables.read(
+    const rows: KeyRow[] = await this.tables.run(
       (sql) => sql`SELECT ${keyColumns(sql)} FROM inkling_keys k ORDER BY created_at, id`,
     );
     return this.readRows(rows);
@@ -241,7 +241,7 @@ export class Store implements KeySource {
     { limit, cursor }: PageRequest,
     ending?: { readonly from: number; readonly until: number },
   ): Promise<Page<Key>> {
-    const rows: KeyRow[] = await this.tables.read(
+    const rows: KeyRow[] = await this.tables.run(
       (sql) => sql`SELECT ${keyColumns(sql)} FROM inkling_keys k WHERE ${KEY_PAGES.after(sql, cursor)}
           AND ${ending === undefined ? sql`1 = 1` : sql`revoked_at IS NULL AND expires_at BETWEEN ${ending.from} AND ${ending.until}`}
         ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`,
@@ -251,7 +251,7 @@ export class Store implements KeySource {
 
   /** Finds the key with this id, revoked or not. */
   async findKey(id: string): Promise<Key | undefined> {
-    return this.tables.read((sql) => this.readKeyById(sql, id));
+    return this.tables.run((sql) => this.readKeyById(sql, id));
   }
 
   /**
@@ -319,7 +319,7 @@ export class Store implements KeySource {
 
   /** Reads a text that changes with every change to keys. This reads one row. */
   async readKeyStamp(): Promise<string> {
-    const rows: { stamp: string }[] = await this.tables.read(
+    const rows: { stamp: string }[] = await this.tables.run(
       (sql) => sql`SELECT stamp FROM inkling_key_stamp`,
     );
     return rows[0]?.stamp ?? "";
@@ -334,7 +334,7 @@ export class Store implements KeySource {
     // Reads the stamp first. A change that happens in between is then read again rather than missed.
     const stamp = await this.readKeyStamp();
     const changed =
-      since === undefined ? undefined : await this.tables.read((sql) => readKeyChanges(sql, since));
+      since === undefined ? undefined : await this.tables.run((sql) => readKeyChanges(sql, since));
     if (changed === undefined) return { stamp, lines: sharedLines(await this.loadAllKeys()) };
     const lines = new Map(changed.map((id) => [id, removalLine(id)]));
     for (let at = 0; at < changed.length; at += ROWS_AT_ONCE) {
@@ -349,7 +349,7 @@ export class Store implements KeySource {
   private async loadAllKeys(): Promise<Buffer[]> {
     const pages: Buffer[] = [];
     for (let last = ""; ; ) {
-      const ids: { id: string }[] = await this.tables.read(
+      const ids: { id: string }[] = await this.tables.run(
         (sql) =>
           sql`SELECT id FROM inkling_keys WHERE id > ${last} ORDER BY id LIMIT 1 OFFSET ${KEYS_AT_ONCE}`,
       );
@@ -364,7 +364,7 @@ export class Store implements KeySource {
 
   private async loadKeyLines(where: (sql: SQL) => SQL.Query<unknown>): Promise<Map<KeyId, string>> {
     const since = this.tables.now() - LOAD_TOKENS_MS;
-    const rows: (KeyRow & { hash: string; valid_until: number | string | null })[] = await this.tables.read(
+    const rows: (KeyRow & { hash: string; valid_until: number | string | null })[] = await this.tables.run(
       (sql) => sql`SELECT ${keyColumns(sql)}, t.hash, t.valid_until
         FROM inkling_tokens t JOIN inkling_keys k ON k.id = t.key_id
         WHERE k.revoked_at IS NULL AND (t.valid_until IS NULL OR t.valid_until >= ${since}) AND ${where(sql)}

@@ -36,7 +36,8 @@ export class Tables {
     this.unreadable = unreadable;
   }
 
-  async read<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
+  /** Runs queries that are independent of each other. A query may run twice, so at most one of them may write. */
+  async run<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
     await this.ready();
     return this.database.run(work);
   }
@@ -63,12 +64,6 @@ export class Tables {
     return this.database.dialect === "postgres";
   }
 
-  /** Runs a single statement as its own transaction, in one round trip. No lock outlives it. */
-  async writeOnce<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
-    await this.ready();
-    return this.database.run(work);
-  }
-
   /** @param durable whether the result must survive a power cut */
   async write<T>(work: (tx: TransactionSQL) => Promise<T>, durable: boolean): Promise<T> {
     await this.ready();
@@ -79,7 +74,7 @@ export class Tables {
   async emptyLog(): Promise<void> {
     if (this.isShared) return;
     for (let attempt = 0; attempt < LOG_ATTEMPTS; attempt++) {
-      const rows: { busy: number }[] = await this.writeOnce((sql) => sql`PRAGMA wal_checkpoint(TRUNCATE)`);
+      const rows: { busy: number }[] = await this.run((sql) => sql`PRAGMA wal_checkpoint(TRUNCATE)`);
       if (rows[0]?.busy !== 1) return;
       await Bun.sleep(LOG_WAIT_MS);
     }
@@ -106,7 +101,7 @@ export class Tables {
     onDeleted: (deleted: number) => void = () => {},
   ): Promise<number> {
     for (let deleted = 0; ; await Bun.sleep(0)) {
-      const rows: unknown[] = await this.writeOnce(
+      const rows: unknown[] = await this.run(
         (sql) => sql`DELETE FROM ${sql.unsafe(table)} WHERE (${sql.unsafe(key)}) IN
           (SELECT ${sql.unsafe(key)} FROM ${sql.unsafe(table)} WHERE ${where(sql)} LIMIT ${ROWS_AT_ONCE})
           RETURNING 1 AS one`,

@@ -84,7 +84,7 @@ export class UsageTables {
 
   /** Reads the usage of each key on one UTC day. */
   async readDay(day: string): Promise<Map<KeyId, DayUsage>> {
-    const rows: { key_id: string; lookup: Counted; count: number | string }[] = await this.tables.read(
+    const rows: { key_id: string; lookup: Counted; count: number | string }[] = await this.tables.run(
       (sql) => sql`SELECT key_id, lookup, count FROM inkling_usage WHERE day = ${day}`,
     );
     const byKey = new Map<KeyId, DayUsage>();
@@ -102,7 +102,7 @@ export class UsageTables {
     const found = new Map<KeyId, string>();
     for (let at = 0; at < keyIds.length; at += ROWS_AT_ONCE) {
       const some = keyIds.slice(at, at + ROWS_AT_ONCE);
-      const rows: { id: string; day: string | null }[] = await this.tables.read(
+      const rows: { id: string; day: string | null }[] = await this.tables.run(
         (sql) => sql`SELECT k.id, (SELECT MAX(day) FROM inkling_usage WHERE key_id = k.id) AS day
           FROM inkling_keys k WHERE k.id IN ${sql(some)}`,
       );
@@ -113,7 +113,7 @@ export class UsageTables {
 
   /** Reads the traffic of all hosts, oldest first, starting with the hour that contains `from`. */
   async readTraffic(from: number): Promise<StoredTraffic[]> {
-    const rows: TrafficRow[] = await this.tables.read(
+    const rows: TrafficRow[] = await this.tables.run(
       (sql) =>
         sql`SELECT hour, host, counts FROM inkling_traffic_hours WHERE hour >= ${hourOf(from)} ORDER BY hour, host`,
     );
@@ -122,7 +122,7 @@ export class UsageTables {
 
   /** Reads the usage of one key, from `fromDay` through `toDay` in UTC, such as "2026-06-01". */
   async readByDay(keyId: KeyId, fromDay: string, toDay: string): Promise<UsageEntry[]> {
-    const rows: { day: string; lookup: Counted; count: number | string }[] = await this.tables.read(
+    const rows: { day: string; lookup: Counted; count: number | string }[] = await this.tables.run(
       (sql) => sql`SELECT day, lookup, count FROM inkling_usage
         WHERE key_id = ${keyId} AND day >= ${fromDay} AND day <= ${toDay} ORDER BY day, lookup`,
     );
@@ -137,7 +137,7 @@ export class UsageTables {
     const found = new Map<KeyId, number>();
     for (let at = 0; at < (keyIds?.length ?? 1); at += ROWS_AT_ONCE) {
       const some = keyIds?.slice(at, at + ROWS_AT_ONCE);
-      const rows: { key_id: string; total: number | string }[] = await this.tables.read(
+      const rows: { key_id: string; total: number | string }[] = await this.tables.run(
         (sql) => sql`SELECT u.key_id, SUM(u.count) AS total
           FROM inkling_usage u JOIN inkling_keys k ON k.id = u.key_id
           WHERE u.day = ${day} AND u.lookup IN ${sql([...SCOPES])} AND k.quota IS NOT NULL
@@ -153,7 +153,7 @@ export class UsageTables {
    */
   async readExhausted(day: string): Promise<{ id: KeyId; name: string; quota: number }[]> {
     const refused: Counted = "quota_exceeded";
-    const rows: { id: string; name: string; quota: number | string }[] = await this.tables.read(
+    const rows: { id: string; name: string; quota: number | string }[] = await this.tables.run(
       (sql) => sql`SELECT k.id, k.name, k.quota FROM inkling_usage u JOIN inkling_keys k ON k.id = u.key_id
         WHERE u.day = ${day} AND k.quota IS NOT NULL AND k.revoked_at IS NULL GROUP BY k.id, k.name, k.quota
         HAVING SUM(CASE WHEN u.lookup IN ${sql([...SCOPES])} THEN u.count ELSE 0 END) >= k.quota

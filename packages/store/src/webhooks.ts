@@ -56,14 +56,14 @@ export class WebhookStore {
 
   /** Lists all webhooks, oldest first. */
   async list(): Promise<Webhook[]> {
-    const rows: WebhookRow[] = await this.tables.read(
+    const rows: WebhookRow[] = await this.tables.run(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_webhooks ORDER BY created_at, id`,
     );
     return this.readRows(rows);
   }
 
   async find(id: string): Promise<Webhook | undefined> {
-    return this.tables.read((sql) => this.findIn(sql, id));
+    return this.tables.run((sql) => this.findIn(sql, id));
   }
 
   /** @throws StoreError CONFLICT if there are MAX_WEBHOOKS already */
@@ -162,7 +162,7 @@ export class WebhookStore {
 
   /** Reads a webhook with the secrets that sign its deliveries. @returns undefined if no webhook has this id */
   async signing(id: string): Promise<SigningWebhook | undefined> {
-    const rows: (WebhookRow & SecretRow)[] = await this.tables.read(
+    const rows: (WebhookRow & SecretRow)[] = await this.tables.run(
       (sql) => sql`SELECT ${columns(sql)}, secret, old_secret FROM inkling_webhooks WHERE id = ${id}`,
     );
     const [row] = rows;

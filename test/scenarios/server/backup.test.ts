@@ -100,7 +100,7 @@ const rowsOf = <Name extends string>(host: Host, names: readonly Name[]): Promis
   withStore(host, async (store) => {
     const found: [string, Row[]][] = [];
     for (const name of names) {
-      const rows: Row[] = await store.tables.read((sql) => sql.unsafe(`SELECT * FROM inkling_${name}`));
+      const rows: Row[] = await store.tables.run((sql) => sql.unsafe(`SELECT * FROM inkling_${name}`));
       const plain = rows.map((row) =>
         Object.fromEntries(
           Object.entries(row)

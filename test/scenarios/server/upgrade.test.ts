@@ -78,16 +78,16 @@ describe.each(Object.keys(URLS))("a database of an earlier version on %s", (back
       ["disposable", false],
       ["is_tor_exit", true],
     ]);
-    const rows = await store.tables.read(
+    const rows = await store.tables.run(
       (sql) => sql`SELECT ref, action, outcome FROM inkling_decisions ORDER BY ref`,
     );
     expect([...rows]).toEqual([
       { ref: "user-1", action: "deny", outcome: "fraud" },
       { ref: "user-2", action: "allow", outcome: null },
     ]);
-    const [webhook] = await store.tables.read((sql) => sql`SELECT events FROM inkling_webhooks`);
+    const [webhook] = await store.tables.run((sql) => sql`SELECT events FROM inkling_webhooks`);
     expect(webhook.events).toBe("decision.changed feed.held data.stale key.quota_reached");
-    const [ruleset] = await store.tables.read((sql) => sql`SELECT number, text FROM inkling_rulesets`);
+    const [ruleset] = await store.tables.run((sql) => sql`SELECT number, text FROM inkling_rulesets`);
     expect(Number(ruleset.number)).toBe(1);
     const key = (await store.listKeys()).find(({ name }) => name === "checkout")!;
     const usage = await store.usage.readByDay(key.id, "2000-01-01", "2999-12-31");

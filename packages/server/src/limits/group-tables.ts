@@ -48,7 +48,7 @@ export class GroupTables {
 
   /** @param report this host's report, for the other hosts to read */
   async exchange(request: GroupRequest, report?: string): Promise<GroupAnswer> {
-    const row = await this.tables.writeOnce((sql) => this.send(sql, request, report ?? null));
+    const row = await this.tables.run((sql) => this.send(sql, request, report ?? null));
     const now = Number(row.now);
     this.readAt = now;
     return {
@@ -63,7 +63,7 @@ export class GroupTables {
   /** Counts the last request, and leaves the group. */
   async leave(request: GroupRequest): Promise<void> {
     await this.exchange(request);
-    await this.tables.writeOnce((sql) => sql`DELETE FROM inkling_hosts WHERE id = ${this.host}`);
+    await this.tables.run((sql) => sql`DELETE FROM inkling_hosts WHERE id = ${this.host}`);
   }
 
   /** Sends and reads everything as JSON in a single row, because a statement's cost depends on its rows and columns. */
