@@ -539,6 +539,46 @@ const pythonLogin = (framework: string) => filesOf(LOGIN_PAGE, "Python", framewo
 const LOGIN_IN_NEXT = [...loginFiles("Next.js")].map(
   ([name, code]) => [name === "attempts.ts" ? "app/attempts.ts" : name, code] as const,
 );
+let userProject: Promise<string> | undefined;
+/** A project whose database has the users that the tests log in. */
+async function createProjectWithUsers(): Promise<string> {
+  const folder = temporaryFolder();
+  await createDjangoProject(folder, python!);
+  await run([python!, "manage.py", "migrate"], folder);
+  const users = `from django.contrib.auth.models import User
+for name in ("jane@example.com", "Jane@example.com"):
+    User.objects.create_user(name, password="correct horse")`;
+  await run([python!, "manage.py", "shell", "-c", users], folder);
+  return folder;
+}
+/** The view and `find_user` as the page has them for a project. */
+function loginInProject(): Recipe | undefined {
+  if (RECIPES.Django === undefined) return undefined;
+  const blocks = [...LOGIN_PAGE.matchAll(/^```python\nfrom django\.contrib\.auth import ([\s\S]*?)^```$/gm)];
+  const [end, passwords] = blocks.map(([, code]) => `from django.contrib.auth import ${code}`);
+  const [[, attempts], [, trial]] = [...pythonLogin("Django")] as unknown as readonly [
+    Files[number],
+    Files[number],
+  ];
+  const [imported, lines] = end!.split("\n\n");
+  const view = trial!
+    .split("\n\nurlpatterns")[0]!
+    .replace(/^settings\.configure.*\n/m, "")
+    .replace(/^ {4}answer, status, _user[\s\S]*/m, () => lines!);
+  return {
+    command: (_, port) => [python!, "-B", "manage.py", "runserver", "--noreload", port],
+    async create(folder) {
+      userProject ??= createProjectWithUsers();
+      cpSync(await userProject, folder, { recursive: true });
+    },
+    files: [
+      ["attempts.py", attempts!.replace(/^def find_user[\s\S]*?^\n\n/m, () => `${passwords}\n\n`)],
+      ["accounts/views.py", `${imported}\n${view}`],
+      ["shop/urls.py", 'from accounts.views import log_in\nurlpatterns = [path("login", log_in)]\n'],
+      ["shop/settings.py", 'MIDDLEWARE.remove("django.middleware.csrf.CsrfViewMiddleware")\n'],
+    ],
+  };
+}
 const LOGINS: Readonly<Record<string, Recipe | undefined>> = {
   Express: transpiled(loginFiles("Express")),
   Fastify: transpiled(loginFiles("Fastify")),
@@ -554,6 +594,7 @@ const LOGINS: Readonly<Record<string, Recipe | undefined>> = {
     files: pythonLogin("FastAPI"),
   },
   Django: RECIPES.Django && { ...RECIPES.Django, files: pythonLogin("Django") },
+  "a Django project": loginInProject(),
 };
 describe.each(Object.entries(LOGINS))("logins in %s", (name, recipe) => {
   if (recipe === undefined) {
@@ -582,12 +623,26 @@ describe.each(Object.entries(LOGINS))("logins in %s", (name, recipe) => {
     expect((await logIn(url, right, "192.0.2.7"))[0]).toBe(403);
     const john = { email: "john@example.com", password: "x" };
     expect(await logIn(url, john, "192.0.2.6")).toEqual(wrong);
-    const asked = [403, { next: "captcha" }];
+    const asked = [403, { next: "captcha", captcha: TURNSTILE_SITE_KEY }];
     expect(await logIn(url, john, "192.0.2.1")).toEqual(asked);
     expect(await logIn(url, right, "192.0.2.6")).toEqual(asked);
     expect(await logIn(url, right, "192.0.2.1")).toEqual(welcome);
-    expect(await logIn(url, { ...john, captcha: "solved" }, "192.0.2.1")).toEqual(wrong);
+    expect(await logIn(url, { ...john, "cf-turnstile-response": "solved" }, "192.0.2.1")).toEqual(wrong);
   });
+  if (["Flask", "FastAPI", "a Django project"].includes(name))
+    test("set a session only with the right password, unless Inkling denies", async () => {
+      const url = await start(`login ${name}`, recipe);
+      const send = async (body: object, from: string) => {
+        const headers = { "Content-Type": "application/json", "X-Forwarded-For": from };
+        const sent = { method: "POST", headers, body: JSON.stringify(body) };
+        const response = await fetch(`${url}${path}`, sent);
+        return [response.status, response.headers.get("set-cookie") !== null];
+      };
+      expect(await send(right, "192.0.2.1")).toEqual([200, true]);
+      expect(await send(right, "192.0.2.6")).toEqual([403, true]); // for the second factor
+      expect(await send(right, "192.0.2.7")).toEqual([403, false]);
+      expect(await send({ ...right, password: "wrong" }, "192.0.2.1")).toEqual([401, false]);
+    });
   test("without a decision: the visitor is let in with the right password", async () => {
     const url = await start(`login ${name}`, recipe, { origin: NOWHERE });
     expect(await logIn(url, right, "192.0.2.7")).toEqual(welcome);
