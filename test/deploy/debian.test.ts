@@ -32,7 +32,7 @@ const ROOT = resolve(import.meta.dir, "../..");
 const UNIT = readFileSync(join(ROOT, "deploy/systemd/inkling.service"), "utf8");
 const unitOf = (name: string) => readFileSync(join(ROOT, "deploy/systemd", name), "utf8");
 const PAGE = readFileSync(join(ROOT, "docs/install.md"), "utf8");
-const SECTION = /^## Debian package\n([\s\S]*?)(?=^## )/m.exec(PAGE)?.[1] ?? "";
+const SECTION = /^## Debian package\n([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(PAGE)?.[1] ?? "";
 const value = (key: string) => new RegExp(`^${key}=(.*)$`, "m").exec(UNIT)?.[1] ?? "";
 
 test("journald keeps every line of the services", () => {
