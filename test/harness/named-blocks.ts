@@ -20,3 +20,13 @@ export function namedBlocks(page: string, languages: string): ReadonlyMap<string
   );
   return new Map([...blocks].map(([, code, name]) => [name!, code!]));
 }
+
+/**
+ * Returns a block of a page that is a part of a file.
+ * @param start the first characters of the block
+ */
+export const partOf = (page: string, start: string): string =>
+  page
+    .split(/^```\w+\n/m)
+    .find((block) => block.startsWith(start))!
+    .split(/^```$/m)[0]!;

@@ -12,7 +12,7 @@ import fc from "fast-check";
 import { CLIENT_ERRORS, SERVER_ERRORS } from "../../../packages/client/src/error-codes.ts";
 import { InklingError } from "../../../packages/client/src/errors.ts";
 import { formatIp, parseIp } from "../../../packages/client/src/ip.ts";
-import { namedBlocks, sectionOf } from "../../harness/named-blocks.ts";
+import { namedBlocks, partOf, sectionOf } from "../../harness/named-blocks.ts";
 import { HOW_TO_INSTALL, hasPeer, PEERS, peerPath } from "../../harness/peers.ts";
 import { CLIENT, installClient, run } from "../../harness/published-packages.ts";
 import { tried } from "../../harness/recorded-rows.ts";
@@ -47,12 +47,18 @@ const recipes = ["express", "fastify", "hono", "next"].map((framework) => {
 });
 const [NODE_RUNNER] = /^import .* from "node:test";$/m.exec(ROUTE_TESTS)!;
 const [, CASES] = /^```ts\n(\/\/ the end of the test's file\n[\s\S]*?)^```$/m.exec(ROUTE_TESTS)!;
+/** The route that asks everybody for the CAPTCHA during an outage. */
+const ASKING_ROUTE = partOf(CAPTCHA, '  app.post("/sign-up", protect(inkling, options), async');
 type Files = readonly (readonly [name: string, text: string])[];
 const routeTest = (framework: string): Files =>
   filesIn(sectionOf(README, `In ${framework}`)).map(([name, head]) => [basename(name), head + CASES!]);
 /** The pages' unit tests, each with the modules that it tests. */
 const UNIT_TESTS: Readonly<Record<string, Files>> = {
   Express: [...filesIn(CAPTCHA_SERVER), ...routeTest("Express and Koa")],
+  "Express, asking everybody": [...filesIn(CAPTCHA_SERVER), ...routeTest("Express and Koa")].map(
+    ([name, text]) =>
+      [name, text.replace(/^ {2}app\.post[\s\S]*?^ {2}\}\);\n/m, () => ASKING_ROUTE)] as const,
+  ),
   Fastify: [...filesIn(CAPTCHA_SERVER, sectionOf(CAPTCHA, "Fastify")), ...routeTest("Fastify")],
   Hono: [...filesIn(CAPTCHA_SERVER, sectionOf(CAPTCHA, "Hono")), ...routeTest("Hono")],
   Koa: [...filesIn(CAPTCHA_SERVER, sectionOf(CAPTCHA, "Koa")), ...routeTest("Express and Koa")],
@@ -64,7 +70,7 @@ const UNIT_TESTS: Readonly<Record<string, Files>> = {
   logins: [...filesIn(sectionOf(LOGIN, "The check")), ...filesIn(sectionOf(LOGIN, "Unit test"))],
 };
 const LOGIN_ROUTES: Readonly<Record<string, Files>> = Object.fromEntries(
-  ["Express", "Fastify", "Hono", "Next.js"].map((framework) => [
+  ["Express", "Fastify", "Hono", "Next.js", "Sign-up and login together"].map((framework) => [
     `login ${framework}`,
     filesIn(sectionOf(LOGIN, "The check"), sectionOf(LOGIN, framework)).map(
       ([name, text]) => [basename(name), text.replace("../../attempts", "./attempts")] as const,

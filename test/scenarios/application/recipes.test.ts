@@ -5,17 +5,19 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { STARTER_RULESET } from "@inkling/contract";
 import { openStore } from "@inkling/store";
 import { launchBrowser, openPage } from "../../harness/browser.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { createDjangoProject } from "../../harness/django-project.ts";
-import { namedBlocks, sectionOf } from "../../harness/named-blocks.ts";
+import { namedBlocks, partOf, sectionOf } from "../../harness/named-blocks.ts";
 import { HOW_TO_INSTALL, hasPeer, PEERS, peerPath } from "../../harness/peers.ts";
 import { freePort } from "../../harness/ports.ts";
 import { installClient, run } from "../../harness/published-packages.ts";
 import { tried } from "../../harness/recorded-rows.ts";
 import { SMALL_NETWORK, smallDomain, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { type SmallServer, startServerOn } from "../../harness/server.ts";
+import { ServerProgram } from "../../harness/server-program.ts";
 
 const ROOT = resolve(import.meta.dir, "../../..");
 const PAGE = readFileSync(join(ROOT, "docs/sign-up-protection.md"), "utf8");
@@ -581,6 +583,10 @@ function loginInProject(): Recipe | undefined {
 }
 const LOGINS: Readonly<Record<string, Recipe | undefined>> = {
   Express: transpiled(loginFiles("Express")),
+  "Express, with sign-ups": {
+    ...transpiled(loginFiles("Sign-up and login together")),
+    change: (code) => code.replace(/(?:SIGN_UP|LOGIN)_KEY/g, "KEY"),
+  },
   Fastify: transpiled(loginFiles("Fastify")),
   Hono: { command: onBun, files: loginFiles("Hono") },
   "Next.js": { ...routed(LOGIN_IN_NEXT), path: "/api/login" },
@@ -652,6 +658,96 @@ describe.each(Object.entries(LOGINS))("logins in %s", (name, recipe) => {
     expect((await logIn(refusing, {}, "192.0.2.1"))[0]).toBeGreaterThanOrEqual(401);
   });
 });
+test("the rule for logins matches after the attempts of the page", async () => {
+  const dataDir = temporaryFolder();
+  smallRelease(dataDir, 1);
+  const store = await openStore(`sqlite://${join(dataDir, "inkling.db")}`);
+  const author = { author: "test", source: "cli" } as never;
+  await store.rulesets.publish({ text: STARTER_RULESET, note: "test" }, author);
+  await store.close();
+  const server = new ServerProgram({ dataDir, env: { INKLING_DECISIONS: "1" } });
+  await server.ready();
+  const origin = `http://127.0.0.1:${server.port}`;
+  const url = await start("the rule", LOGINS.Express!, { key: server.token, origin });
+  const loop = partOf(LOGIN_PAGE, "for n in");
+  await run(["sh", "-c", `FORM=${url}/login\n${loop}`], project);
+  const [command] = partOf(LOGIN_PAGE, "./inkling decisions").split("\n");
+  const list = await run(["env", `INKLING_DATA_DIR=${dataDir}`, "sh", "-c", command!], ROOT);
+  const [shown] = /^WHEN [\s\S]*?^```$/m.exec(LOGIN_PAGE)!;
+  const cells = (text: string) => [...text.matchAll(/ (\w+_failed|credential\S+) /g)].map(([, cell]) => cell);
+  expect(cells(list)).toEqual(cells(shown));
+  server.kill();
+});
+
+test("the CAPTCHA is asked of everybody during an outage, with the other route of the page", async () => {
+  const route = partOf(CAPTCHA_PAGE, '  app.post("/sign-up", protect(inkling, options), async');
+  const siteverify = startSiteverify(new Set());
+  const files = new Map(captchaFiles());
+  files.set(
+    "app.ts",
+    files.get("app.ts")!.replace(/^ {2}app\.post[\s\S]*?^ {2}\}\);\n/m, () => route),
+  );
+  const change = (code: string) => code.replace(SITEVERIFY, siteverify.url.href);
+  const url = await start("an outage", { ...transpiled(files), change });
+  const lines = CAPTCHA_PAGE.split("Ask everybody during an outage\n")[1]!.replace("```sh\n", "$&FORM=x\n");
+  expect(await sendLines(lines, `${url}/sign-up`)).toEqual([
+    [403, expect.stringContaining(TURNSTILE_SITE_KEY!)],
+    [201, expect.stringContaining('"created"')],
+  ]);
+  await siteverify.stop(true);
+});
+
+test("the page of the login shows the CAPTCHA, and sends its token", async () => {
+  const replaced = partOf(LOGIN_PAGE, "  const { next, captcha");
+  const pages = new Map([
+    [
+      "public/login.html",
+      PUBLIC.get("public/index.html")!
+        .replaceAll("sign-up", "login")
+        .replace(/^.*name="confirmed".*\n/m, partOf(LOGIN_PAGE, "    <label>Password")),
+    ],
+    [
+      "public/login.js",
+      PUBLIC.get("public/sign-up.js")!.replace(/^ {2}const \{ account[\s\S]*?^\}\);\n/m, () => replaced),
+    ],
+  ]);
+  const recipe = transpiled(loginFiles("Express"), pages);
+  const change = (code: string) => code.replace("express.json(),", '$& express.static("public"),');
+  const site = await start("page login", { ...recipe, change });
+  const browser = await launchBrowser();
+  try {
+    const faults: string[] = [];
+    const options = { extraHTTPHeaders: { "X-Forwarded-For": "192.0.2.6" } };
+    const isOurs = (origin: string) => [site, "https://challenges.cloudflare.com"].includes(origin);
+    const page = await openPage(browser, options, faults, isOurs);
+    let isBlocked = true;
+    await page.route("https://challenges.cloudflare.com/**", (route) =>
+      route.fulfill({ contentType: "text/javascript", body: isBlocked ? "" : TURNSTILE }),
+    );
+    const logIn = async (password: string, answer: string) => {
+      await page.getByLabel("Email").fill("jane@example.com");
+      await page.getByLabel("Password").fill(password);
+      await page.getByRole("button").click();
+      await page.getByText(answer).waitFor();
+    };
+    await page.goto(`${site}/login.html`);
+    await logIn("wrong", "The email address or the password is wrong.");
+    await logIn("correct horse", "Allow challenges.cloudflare.com");
+    isBlocked = false;
+    await page.reload();
+    for (const token of ["wrong", "solved"]) {
+      await logIn("correct horse", "Please solve the CAPTCHA");
+      await page.waitForFunction(
+        `document.querySelector("[name=cf-turnstile-response]").value === "${token}"`,
+      );
+    }
+    await logIn("correct horse", "Please enter the code");
+    expect(faults).toEqual([]);
+  } finally {
+    await browser.close();
+  }
+});
+
 if (python === undefined) test.skip("the unit test of logins: needs Python", () => {});
 else
   test("the unit test of logins passes", async () => {
