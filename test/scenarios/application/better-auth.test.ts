@@ -148,7 +148,63 @@ describe("a sign-up with better-auth", () => {
     assert.deepEqual(database.query("SELECT email FROM user").all(), [{ email: "jane@example.com" }]);
   });
 
-  test("is decided about, and a sign-in is not", async () => {
+  test("and a sign-in are assessed with the hook of auth-hooks.md, and a denied sign-in has no session", async () => {
+    const error = spyOn(console, "error").mockImplementation(() => {});
+    const page = readFileSync(join(import.meta.dir, "../../../docs/auth-hooks.md"), "utf8");
+    const client = fakeVisitors();
+    client.server.answer("assess", "192.0.2.7", { action: "deny" });
+    Object.assign(globalThis, { inkling: client });
+    const code = namedBlocks(page, "ts")
+      .get("sign-ins.ts")!
+      .replace(/^import \{ Inkling.*\n/m, "")
+      .replace('"@inkling/client/next"', JSON.stringify(PLUGIN.replace("better-auth.ts", "next.ts")))
+      .replace(/"(better-auth\/\w+)"/g, (_, name) => JSON.stringify(import.meta.resolve(name)))
+      .replace(/new Inkling\(.*\)/, "globalThis.inkling");
+    const file = join(temporaryFolder(), "sign-ins.ts");
+    writeFileSync(file, code);
+    const { after } = await import(file);
+    const { auth, signUp } = await application(client, {}, { hooks: { after } });
+    await signUp("jane@example.com", "192.0.2.1");
+    const signIn = async (password: string, from: string) => {
+      const url = `${ORIGIN}/api/auth/sign-in/email`;
+      const { method, headers } = signUpRequest("jane@example.com", from);
+      const body = JSON.stringify({ email: "Jane@example.com", password });
+      const response = await auth.handler(new Request(url, { method, headers, body }));
+      const cookie = response.headers.getSetCookie().map((one) => one.split(";")[0]);
+      const session = await auth.api.getSession({ headers: new Headers({ cookie: cookie.join("; ") }) });
+      return [response.status, session !== null];
+    };
+    const answers = [];
+    for (const [password, from] of [
+      ["correct horse", "192.0.2.1"],
+      ["wrong", "192.0.2.1"],
+      ["wrong", "192.0.2.7"],
+      ["correct horse", "192.0.2.7"],
+      ["correct horse", "192.0.2.6"],
+      ["correct horse", "10.0.0.1"], // no decision
+    ] as const)
+      answers.push(await signIn(password, from));
+    assert.deepEqual(answers, [
+      [200, true],
+      [401, false],
+      [401, false],
+      [403, false],
+      [200, true],
+      [200, true],
+    ]);
+    const sent = client.server.requests.map(({ body }) => body as Record<string, string>).slice(1);
+    const account = "jane@example.com";
+    assert.deepEqual(sent.slice(0, 4), [
+      { event: "login", ip: "192.0.2.1", account },
+      { event: "login_failed", ip: "192.0.2.1", account },
+      { event: "login_failed", ip: "192.0.2.7", account },
+      { event: "login", ip: "192.0.2.7", account },
+    ]);
+    assert.equal(error.mock.calls.length, 1);
+    error.mockRestore();
+  });
+
+  test("is decided about, and a sign-in without the hook is not", async () => {
     const client = fakeVisitors();
     const { auth, signUp } = await application(client);
     await signUp("jane@example.com", "192.0.2.6");
