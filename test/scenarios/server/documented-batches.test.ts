@@ -5,20 +5,22 @@ import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { run } from "../../harness/published-packages.ts";
-import { SMALL_NETWORK, temporaryFolder } from "../../harness/release.ts";
-import { type SmallServer, startSmallServer } from "../../harness/server.ts";
+import { SMALL_NETWORK, smallRelease, temporaryFolder } from "../../harness/release.ts";
+import { type SmallServer, startServerOn } from "../../harness/server.ts";
 
 const PAGE = readFileSync(resolve(import.meta.dir, "../../../docs/batches.md"), "utf8");
 const [ONCE, REPEATING] = [...PAGE.matchAll(/^```sh\n((?:set -e\n)?sed [\s\S]*?)^```$/gm)].map(
   ([, code]) => code!,
 );
 /** In small release 1, the addresses in this network are proxies. */
-const PROXY = SMALL_NETWORK.replace("0/24", "142");
+const PROXY = SMALL_NETWORK.replace("0/24", "1");
 const VALUES = [PROXY, "8.8.8.8", "10.0.0.1", "nonsense", PROXY];
 
 let inkling: SmallServer;
 beforeAll(async () => {
-  inkling = await startSmallServer();
+  const dataDir = temporaryFolder();
+  smallRelease(dataDir, 1, [], [], true);
+  inkling = await startServerOn(dataDir);
 });
 afterAll(() => inkling.server.stop());
 
@@ -71,13 +73,16 @@ head -n 2 "${folder}/whole"; echo '{"code":"BATCH_INVALID"}'; printf '{"is_ab'`;
 
 test("DuckDB makes a table of the output", async () => {
   const folder = temporaryFolder();
-  await runIn(folder, `${ONCE} > answers.tsv`.replace(/\n > answers/, " > answers"));
+  const script = ONCE!.replace("/reputation\n", "/reputation?include=network\n");
+  await runIn(folder, `${script} > answers.tsv`.replace(/\n > answers/, " > answers"));
   const [, create = ""] = /^```sql\n([\s\S]*?)^```$/m.exec(PAGE)!;
   const connection = await (await DuckDBInstance.create(":memory:")).connect();
   await connection.run(create.replace("answers.tsv", join(folder, "answers.tsv")));
   const rows = (await connection.runAndReadAll("FROM reputation")).getRows();
   const expected = EXPECTED.map(([value, found]) =>
-    typeof found === "string" ? [value, null, found] : [value, found, null],
+    typeof found === "string"
+      ? [value, null, null, found]
+      : [value, found, value === PROXY ? "Andrews & Arnold, Ltd" : null, null],
   );
   expect(rows).toEqual(expected as never);
 });
