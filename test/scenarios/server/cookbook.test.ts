@@ -29,6 +29,8 @@ const ENRICH = readFileSync(join(ROOT, "docs/enrich.md"), "utf8");
 /** In small release 1, the first address is a proxy in GB, and the second is on no list. */
 const [PROXY, OTHER] = ["81.2.69.1", "8.8.8.8"];
 
+const OWNER = "Andrews & Arnold, Ltd";
+
 const GEOIP2 = "/usr/lib/nginx/modules/ngx_http_geoip2_module.so";
 
 const folder = temporaryFolder();
@@ -58,7 +60,7 @@ function calls(): string[] {
 }
 
 beforeAll(() => {
-  smallRelease(data, 1);
+  smallRelease(data, 1, [], [], true);
   const inkling = `"${process.execPath}" "${join(ROOT, "packages/cli/src/main.ts")}"`;
   program("inkling", `INKLING_DATA_DIR="${data}" exec ${inkling} "$@"`);
   for (const name of ["nft", "clickhouse-client"]) program(name, `echo "${name} $*" >> "${folder}/calls"`);
@@ -162,9 +164,9 @@ test("formats: the output of each row", async () => {
 });
 
 test("every day: exports and a load, unless data is too old, or the update fails", async () => {
-  const [start, duckdb, postgres, clickhouse] = blocks("Every day");
+  const [start, duckdb, postgres, clickhouse, bigquery] = blocks("Every day");
   const userFiles = temporaryFolder();
-  const script = [start, duckdb, postgres, clickhouse]
+  const script = [start, duckdb, postgres, clickhouse, bigquery]
     .join("")
     .replaceAll("/var/lib/clickhouse/user_files", userFiles);
   const stubs = temporaryFolder();
@@ -177,21 +179,24 @@ test("every day: exports and a load, unless data is too old, or the update fails
       "inkling",
       `case "$2" in update) exit ${update};; status) exit ${status};; esac\nexec "${real}" "$@"`,
     );
-    for (const name of ["psql", "clickhouse-client"]) stub(name, `echo "${name} $*" >> "${folder}/calls"`);
+    for (const name of ["psql", "clickhouse-client", "bq"])
+      stub(name, `echo "${name} $*" >> "${folder}/calls"`);
     await run(["env", `HOME=${home}`, `PATH=${stubs}:${process.env.PATH}`, "sh", "-c", script], home);
   };
   await daily(3, 0);
   expect(calls()).toEqual([
     "psql -q -v ON_ERROR_STOP=1 -f load.sql",
     "clickhouse-client --query SYSTEM RELOAD DICTIONARIES",
+    ...["countries", "reputation", "network", "disposable"].map(
+      (name) => `bq load --replace --source_format=PARQUET DATASET.${name} ${name}.parquet`,
+    ),
   ]);
   const outputs = [...script.matchAll(/--out (\S+\.\w+)$/gm)].map(([, name]) => name!);
-  expect(outputs).toHaveLength(6);
+  expect(outputs).toHaveLength(8);
   for (const name of outputs) expect([name, existsSync(join(home, name))]).toEqual([name, true]);
-  // The release has no networks, and so the folder has no inkling_network.csv.
   const [, listed = ""] = /It replaces (.*?), and no other/s.exec(PAGE) ?? [];
   const files = [...listed.matchAll(/`(.*?)`/g)].map(([, name]) => name!).sort();
-  expect(files).toEqual([...readdirSync(userFiles), "inkling_network.csv"].sort());
+  expect(files).toEqual(readdirSync(userFiles).sort());
   for (const [update, status] of [
     [1, 0],
     [0, 3],
@@ -204,7 +209,7 @@ test("a stale export is printed, and so is a missing one", async () => {
   const [, check = ""] = /^```sh\n(cd "\$HOME\/exports"[\s\S]*?)^```$/m.exec(PAGE) ?? [];
   const home = temporaryFolder();
   mkdirSync(join(home, "exports"));
-  const names = ["countries.parquet", "reputation.parquet", "disposable.parquet"];
+  const names = ["countries.parquet", "reputation.parquet", "network.parquet", "disposable.parquet"];
   const printed = () => shell(`export HOME="${home}"\n${check}`, "-c");
   const found = (name: string) => `missing or older than 26 hours: ${name}\n`;
   expect(await printed()).toBe(names.map(found).join(""));
@@ -230,11 +235,56 @@ withPrograms("incomplete flags: the script stops", ["jq"], true, async () => {
   }
 });
 
+withPrograms("limits for each flag: too old, or of unknown age", ["jq"], true, async () => {
+  const [check = ""] = blocks("Limits for each flag");
+  const [, limits = ""] = /\{(is_tor_exit: .*?)\}/.exec(check) ?? [];
+  const feeds = limits.split(", ").map((limit) => {
+    const [sets = "", days] = limit.split(": ");
+    return { sets, days: Number(days) };
+  });
+  expect(feeds).toHaveLength(4);
+  const run = (name: string, ages: readonly number[]) => {
+    const dataDir = temporaryFolder();
+    smallRelease(
+      dataDir,
+      1,
+      [],
+      ages.map((days, at) => ({
+        id: `feed-${at}`,
+        sets: feeds[at]!.sets,
+        licence: "CC0-1.0",
+        source: "fetched",
+        state: "loaded",
+        entries: 1,
+        published_at: new Date(Date.now() - days * 86_400_000).toISOString(),
+      })),
+    );
+    return shell(check.replace("--json", `--json --data-dir "${dataDir}"`).replaceAll("status.json", name));
+  };
+  const young = feeds.map(({ days }) => days - 1);
+  expect(await run("young.json", young)).toBe("true\n");
+  await expect(run("old.json", [3, ...young.slice(1)])).rejects.toThrow('{"is_tor_exit":2}');
+  await expect(run("unknown.json", young.slice(0, 3))).rejects.toThrow('{"geolocation":60}');
+});
+
+withPrograms("feeds that did not arrive are listed", ["jq"], true, async () => {
+  const [check = ""] = blocks("Feeds that did not arrive");
+  const here = temporaryFolder();
+  const printed = async (update: object, code: number) => {
+    const stub = `inkling() { echo '${JSON.stringify({ missing: ["x"], ...update })}'; return ${code}; }`;
+    await run(["sh", "-ec", `${stub}\n${check}`], here);
+    return readFileSync(join(here, "feeds.txt"), "utf8");
+  };
+  expect(await printed({ held: [], failed: [], unreached: [] }, 0)).toBe("");
+  expect(await printed({ held: ["a"], failed: [], unreached: ["b", "c"] }, 3)).toBe(
+    "held: a\nunreached: b, c\n",
+  );
+  await expect(printed({}, 1)).rejects.toThrow();
+});
+
 test("history: the exports of a day, in its folder", async () => {
   const [script = "", , joinDays = ""] = blocks("History");
-  const withNetwork = temporaryFolder();
-  smallRelease(withNetwork, 1, [], [], true);
-  await shell(script.replaceAll("--out", `--data-dir "${withNetwork}" --out`));
+  await shell(script);
   expect(readdirSync(join(folder, "history"))).toEqual([expect.stringMatching(/^day=\d{4}-\d\d-\d\d$/)]);
   const [day = ""] = readdirSync(join(folder, "history"));
   expect(readdirSync(join(folder, "history", day)).sort()).toEqual([
@@ -263,8 +313,8 @@ test("history: the exports of a day, in its folder", async () => {
   );
   const joined = await connection.runAndReadAll(inFolder(`FROM 'joined-${date}.parquet' ORDER BY ip DESC`));
   expect(joined.getRows()).toEqual([
-    [PROXY, "GB", true],
-    [OTHER, null, null],
+    [PROXY, "GB", true, OWNER],
+    [OTHER, null, null, null],
   ]);
 });
 
@@ -431,29 +481,31 @@ INSERT INTO visits VALUES (1, '${PROXY}'), (2, '${OTHER}'), (3, '2001:db8::1');\
   const [, , exports] = blocks("Every day");
   await shell(exports!.replace(/^psql.*$/m, ""));
   await psql("tables.sql", `${visits}${tables}${convert}`);
-  const [stale = ""] = blocks("Detect a stale export").filter((text) => text.includes("FROM loads"));
+  const [stale = ""] = blocks("Detect a job that stopped").filter((text) => text.includes("FROM loads"));
   expect(await psql("stale.sql", stale)).toBe("t\n");
   for (const text of [load!, load!.replaceAll("TRUNCATE", "DELETE FROM")]) {
     await psql("load.sql", text);
     expect(await psql("join.sql", joined!)).toBe(
-      `1|${PROXY}|GB|${smallCity(1)}|t\n2|${OTHER}|||\n3|2001:db8::1|||\n`,
+      `1|${PROXY}|GB|${smallCity(1)}|t|${OWNER}\n2|${OTHER}||||\n3|2001:db8::1||||\n`,
     );
   }
   expect(await psql("stale.sql", stale)).toBe("f\n");
   const [release] = readFileSync(join(folder, "places.csv.attribution.txt"), "utf8").split("\n");
-  expect(await psql("loads.sql", "SELECT DISTINCT release FROM loads")).toBe(`${release}\n`);
+  expect(await psql("loads.sql", "SELECT DISTINCT 'Inkling, release ' || release FROM loads")).toBe(
+    `${release}\n`,
+  );
   await psql("old.sql", "UPDATE loads SET loaded_at = loaded_at - interval '27 hours'");
   expect(await psql("stale.sql", stale)).toBe("t\n");
   const [version] = (await psql("version.sql", "SHOW server_version")).split(".");
   expect(PAGE).toContain(`| PostgreSQL ${version} |`);
   const asText = joined!.replaceAll(/(?<=<?= )ip\b/g, "inet_or_null(ip)");
-  expect(asText.match(/inet_or_null/g)).toHaveLength(4);
+  expect(asText.match(/inet_or_null/g)).toHaveLength(6);
   await psql(
     "text.sql",
     `ALTER TABLE visits ALTER ip TYPE text; UPDATE visits SET ip = '-' WHERE id = 3; INSERT INTO visits VALUES (4, '::FFFF:${PROXY}');`,
   );
   expect(await psql("join.sql", asText)).toBe(
-    `1|${PROXY}/32|GB|${smallCity(1)}|t\n2|${OTHER}/32|||\n3|-|||\n4|::FFFF:${PROXY}|GB|${smallCity(1)}|t\n`,
+    `1|${PROXY}/32|GB|${smallCity(1)}|t|${OWNER}\n2|${OTHER}/32||||\n3|-||||\n4|::FFFF:${PROXY}|GB|${smallCity(1)}|t|${OWNER}\n`,
   );
 
   const listed = smallDomain(1);

@@ -14,6 +14,8 @@ const EXPORTS = join(import.meta.dir, "../../../../docs/exports.md");
 const DUCKDB = "@duckdb/node-api";
 /** More rows than DuckDB reads to detect the quote. */
 const PLAIN_ROWS = 140_000;
+/** The owner of 81.2.69.0/25 in a small release with networks. */
+const OWNER = "Andrews & Arnold, Ltd";
 
 test("DuckDB reads quoted cities that come late, as docs/enrich.md says", async () => {
   const temp = temporaryFolder();
@@ -77,43 +79,51 @@ function queriesIn(heading: string): string[] {
 test("DuckDB joins visits with the Parquet export, as docs/exports.md says", async () => {
   const temp = temporaryFolder();
   const dataDir = join(temp, "data");
-  smallRelease(dataDir, 1);
-  const ran = await runHere(
-    ["export", "parquet", "--lookup", "geolocate", "--out", join(temp, "countries.parquet")],
-    { env: { INKLING_DATA_DIR: dataDir }, cwd: temp },
-  );
-  expect(ran.code).toBe(0);
+  smallRelease(dataDir, 1, [], [], true);
+  for (const [lookup, file] of Object.entries({
+    geolocate: "countries",
+    reputation: "reputation",
+    network: "network",
+  })) {
+    const args = ["export", "parquet", "--lookup", lookup, "--out", join(temp, `${file}.parquet`)];
+    expect((await runHere(args, { env: { INKLING_DATA_DIR: dataDir }, cwd: temp })).code).toBe(0);
+  }
   const connection = await (await DuckDBInstance.create(":memory:")).connect();
-  const exported = ["export", "parquet", "--lookup", "reputation", "--out", join(temp, "reputation.parquet")];
-  expect((await runHere(exported, { env: { INKLING_DATA_DIR: dataDir }, cwd: temp })).code).toBe(0);
   const rowsOf = async (query: string) =>
     (
       await connection.runAndReadAll(
         query.replaceAll(
-          /'(countries|reputation)\.parquet'/g,
+          /'(countries|reputation|network)\.parquet'/g,
           (_, name) => `'${join(temp, `${name}.parquet`)}'`,
         ),
       )
     ).getRows();
   await rowsOf(`CREATE TABLE visits AS SELECT unnest(['81.2.69.0', '81.2.69.255', '81.2.70.0', '8.8.8.8',
-    '2001:db8::1', '::1', '::ffff:81.2.69.1', 'nonsense', '81.2.69.256', '1.2.3.4.5', NULL]) AS ip, 7 AS amount`);
+    '2001:db8::1', '2a02:8010::1', '::1', '::ffff:81.2.69.1', 'nonsense', '81.2.69.256', '1.2.3.4.5', NULL]) AS ip, 7 AS amount`);
   const queries = queriesIn("DuckDB");
   expect(queries).toHaveLength(2);
   const [joined, one] = queries.map((query) => query.replace(/;\s*$/, ""));
   expect(await rowsOf(`SELECT * FROM (${joined}) ORDER BY ip`)).toEqual(
     [
-      ["1.2.3.4.5", null],
-      ["2001:db8::1", null],
-      ["8.8.8.8", null],
-      ["81.2.69.0", "GB"],
-      ["81.2.69.255", "GB"],
-      ["81.2.69.256", null],
-      ["81.2.70.0", null],
-      ["::1", null],
-      ["::ffff:81.2.69.1", "GB"],
-      ["nonsense", null],
-      [null, null],
-    ].map(([ip = null, country = null]) => [ip, 7, country, country === null ? null : true]),
+      ["1.2.3.4.5", null, null],
+      ["2001:db8::1", null, null],
+      ["2a02:8010::1", null, "Andrews & Arnold Ltd"],
+      ["8.8.8.8", null, null],
+      ["81.2.69.0", "GB", OWNER],
+      ["81.2.69.255", "GB", null],
+      ["81.2.69.256", null, null],
+      ["81.2.70.0", null, null],
+      ["::1", null, null],
+      ["::ffff:81.2.69.1", "GB", OWNER],
+      ["nonsense", null, null],
+      [null, null, null],
+    ].map(([ip = null, country = null, owner = null]) => [
+      ip,
+      7,
+      country,
+      country === null ? null : true,
+      owner,
+    ]),
   );
   expect(await rowsOf(one!)).toEqual([]);
   const hex = `00000000000000000000ffff${Buffer.from([81, 2, 69, 142]).toString("hex")}`;
@@ -189,6 +199,7 @@ const BIGQUERY = `CREATE SCHEMA NET; CREATE SCHEMA DATASET;
   CREATE MACRO NET.SAFE_IP_FROM_STRING(ip) AS (SELECT from_hex(bytes_of.hex) FROM bytes_of WHERE text = ip);
   CREATE MACRO TO_HEX(value) AS lower(hex(value));
   CREATE MACRO BYTE_LENGTH(value) AS octet_length(value);
+  CREATE MACRO LOGICAL_OR(value) AS bool_or(value);
   CREATE MACRO GENERATE_ARRAY(low, high) AS generate_series(low, high);`;
 
 test("the query for BigQuery finds both address families, with DuckDB in its place", async () => {
@@ -204,26 +215,38 @@ test("the query for BigQuery finds both address families, with DuckDB in its pla
     ["2a028010".padEnd(32, "0"), "2a028013".padEnd(32, "f"), "FR"], // four blocks
     ["2e00".padEnd(32, "0"), "2fff".padEnd(32, "f"), "CA"], // wider than a /16
   ];
-  const addresses = [
-    ["81.1.255.255", "5101ffff", "GB"],
-    ["81.2.0.0", "51020000", null],
-    ["81.2.69.1", "51024501", "IE"],
-    ["::ffff:81.2.69.1", v4("51024501"), "IE"],
-    ["2a02:8011::1", "2a028011".padEnd(31, "0").concat("1"), "FR"],
-    ["2a02:8014::1", "2a028014".padEnd(31, "0").concat("1"), null],
-    ["2f00::1", "2f00".padEnd(31, "0").concat("1"), null],
-    ["nonsense", null, null],
+  const proxies = [[v4("51024501"), v4("51024501"), "true"]];
+  const owners = [
+    [v4("51024500"), v4("5102457f"), "A"],
+    [v4("51024600"), v4("510246ff"), "B"],
   ];
+  const addresses = [
+    ["81.1.255.255", "5101ffff", "GB", null, null],
+    ["81.2.0.0", "51020000", null, null, null],
+    ["81.2.69.1", "51024501", "IE", true, "A"],
+    ["81.2.69.2", "51024502", "IE", null, "A"],
+    ["81.2.70.1", "51024601", null, null, "B"],
+    ["::ffff:81.2.69.1", v4("51024501"), "IE", true, "A"],
+    ["2a02:8011::1", "2a028011".padEnd(31, "0").concat("1"), "FR", null, null],
+    ["2a02:8014::1", "2a028014".padEnd(31, "0").concat("1"), null, null, null],
+    ["2f00::1", "2f00".padEnd(31, "0").concat("1"), null, null, null],
+    ["nonsense", null, null, null, null],
+  ] as const;
   const values = (rows: readonly (readonly (string | null)[])[]) =>
     rows.map((row) => `(${row.map((it) => (it === null ? "NULL" : `'${it}'`)).join(", ")})`).join(", ");
-  await rowsOf(`INSERT INTO bytes_of VALUES ${values(addresses.map(([text, hex]) => [text!, hex!]))};
-    CREATE TABLE DATASET.countries (first VARCHAR, last VARCHAR, country_iso_code VARCHAR);
-    INSERT INTO DATASET.countries VALUES ${values(networks)};
+  const table = (name: string, column: string, rows: readonly string[][]) =>
+    `CREATE TABLE DATASET.${name} (first VARCHAR, last VARCHAR, ${column}); INSERT INTO DATASET.${name} VALUES ${values(rows)};`;
+  await rowsOf(`INSERT INTO bytes_of VALUES ${values(addresses.map(([text, hex]) => [text, hex]))};
+    ${table("countries", "country_iso_code VARCHAR", networks)}
+    ${table("reputation", "is_proxy BOOL", proxies)}
+    ${table("network", "network_organization VARCHAR", owners)}
     CREATE TABLE DATASET.visits AS SELECT text AS ip, 7 AS amount FROM bytes_of`);
   await rowsOf(define.replace("TEMP FUNCTION block(hex STRING)", "MACRO block(hex)"));
   const translated = select.replace(/(UNNEST\(.*\)) AS number/, "$1 AS numbers(number)");
-  const found = await rowsOf(`SELECT ip, amount, country_iso_code FROM (${translated.replace(/;\s*$/, "")})`);
-  expect(found.sort()).toEqual(addresses.map(([text, , country]) => [text!, 7, country!]).sort());
+  const found = await rowsOf(
+    `SELECT ip, amount, country_iso_code, is_proxy, owner FROM (${translated.replace(/;\s*$/, "")})`,
+  );
+  expect(found.sort()).toEqual(addresses.map(([text, , ...answer]) => [text, 7, ...answer]).sort() as never);
 });
 
 test("DuckDB finds disposable domains, as docs/exports.md says", async () => {

@@ -396,7 +396,8 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     homepage: "https://db-ip.com/db/download/ip-to-city-lite",
     urls: dbipUrls,
     licence: "CC-BY-4.0",
-    attribution: "IP Geolocation by DB-IP, https://db-ip.com",
+    attribution:
+      "IP Geolocation by DB-IP, https://db-ip.com, CC BY 4.0 (https://creativecommons.org/licenses/by/4.0/), modified",
     cadenceHours: 30 * DAY,
     age: AGE.places,
     change: 0.3,
