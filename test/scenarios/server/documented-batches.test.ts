@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
+import { withPrograms } from "../../harness/programs.ts";
 import { run } from "../../harness/published-packages.ts";
 import { SMALL_NETWORK, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { type SmallServer, startServerOn } from "../../harness/server.ts";
@@ -69,6 +70,24 @@ head -n 2 "${folder}/whole"; echo '{"code":"BATCH_INVALID"}'; printf '{"is_ab'`;
   expect(codes(await runIn(folder, REPEATING!, curl))).toEqual(EXPECTED as never);
   expect(readFileSync(join(folder, "calls"), "utf8")).toHaveLength(3);
   await expect(runIn(temporaryFolder(), REPEATING!, "cat > /dev/null")).rejects.toThrow();
+});
+
+withPrograms("enrich.py continues behind the last line of its table", ["python3"], true, async () => {
+  const folder = temporaryFolder();
+  const [, code] = /^```python\n(# enrich\.py\n[\s\S]*?)^```$/m.exec(PAGE)!;
+  writeFileSync(join(folder, "enrich.py"), code!.replace("http://127.0.0.1:8080", inkling.origin));
+  const path = resolve(import.meta.dir, "../../../packages/python");
+  const environment = [`PYTHONPATH=${path}`, `KEY=${inkling.keys.live}`];
+  const enrich = async (values: readonly string[]) => {
+    writeFileSync(join(folder, "ips.txt"), `${values.join("\n")}\n\n`);
+    const [, command] = /^(python3 enrich\.py .*)$/m.exec(PAGE)!;
+    await run(["env", ...environment, "sh", "-c", `cd "${folder}" && ${command}`], folder);
+    return readFileSync(join(folder, "reputation.csv"), "utf8").trim().split("\r\n");
+  };
+  const line = ([value, found]: readonly (string | boolean | undefined)[]) =>
+    typeof found === "string" ? `${value},,${found}` : `${value},${found ? "True" : "False"},`;
+  expect(await enrich(VALUES.slice(0, 3))).toEqual(EXPECTED.slice(0, 3).map(line));
+  expect(await enrich(VALUES)).toEqual(EXPECTED.map(line));
 });
 
 test("DuckDB makes a table of the output", async () => {
