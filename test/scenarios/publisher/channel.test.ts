@@ -545,6 +545,9 @@ describe("a channel", () => {
     expect((await group.publisher().publishFrom("canary", true)).release).toEqual(second.release);
 
     expect(await faultOf(group.publisher().publishFrom("beta"))).toMatchObject({ fault: "absent" });
+    await onCanary(3);
+    rmSync(join(group.base, "segments"), { recursive: true });
+    expect(await faultOf(group.publisher().publishFrom("canary"))).toMatchObject({ fault: "missing-object" });
     group.now += 8 * DAY;
     expect(await faultOf(group.publisher().publishFrom("canary"))).toMatchObject({ fault: "expired" });
     expect((await group.publisher().read())?.release).toEqual(second.release);

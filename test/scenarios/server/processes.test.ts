@@ -132,8 +132,8 @@ linux("a log that cannot be written does not touch the service", () => {
     expect(await server.metric("inkling_worker_restarts_total")).toBe(0);
     pipe.open();
     const before = pipe.read().length;
+    const reading = setInterval(() => pipe.read(), 5); // a full pipe makes a worker wait in the middle of a request
     lookups += await load(server, () => pipe.read().length > before);
-    const reading = setInterval(() => pipe.read(), 5);
     await expectUsage(server, lookups);
     clearInterval(reading);
     expect(linesOf(pipe.read()).at(-1)).toMatchObject({ event: "stopped" });

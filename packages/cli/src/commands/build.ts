@@ -107,9 +107,9 @@ function publishingOf(
   const sendResult = async () => {
     const result = unsent;
     if (result === undefined) return;
-    const store = openStore(base, context.env);
-    if (store === undefined) return; // read only
     try {
+      const store = openStore(base, context.env);
+      if (store === undefined) return; // read only
       await writeBuildResult(store, channel, key, result, signal);
       if (unsent === result) unsent = undefined; // otherwise, the next check retries
     } catch (error) {

@@ -59,7 +59,7 @@ test("an override is removed by its value, unless several overrides have the val
   await add("81.2.69.142", "--flag", "is_proxy=true", "--note", "x");
   const refused = await inkling("overrides", "remove", "81.2.69.142");
   expect(refused.err).toMatch(
-    /^inkling: 2 overrides have the value 81\.2\.69\.142\nhint: name their flags with --flag, or remove one by its id: ovr_\w{16} \(is_\w+=\w+\), ovr_\w{16} /,
+    /^inkling: 2 overrides have the value 81\.2\.69\.142\nhint: choose flags with --flag, or remove one by its id: ovr_\w{16} \(is_\w+=\w+\), ovr_\w{16} /,
   );
   const id = /(ovr_\w{16}) \(is_proxy=true\)/.exec(refused.err)![1]!;
   expect((await inkling("overrides", "remove", id)).code).toBe(0);

@@ -118,7 +118,7 @@ function idsOf(
     const ids = found.map((override) => `${override.id} (${override.flag}=${override.verdict})`);
     throw new CliError(
       `${found.length} overrides have the value ${idOrValue}`,
-      `name their flags with --flag, or remove one by its id: ${ids.join(", ")}`,
+      `choose flags with --flag, or remove one by its id: ${ids.join(", ")}`,
     );
   }
   if (found.length > 0) return found.map(({ id }) => id);

@@ -79,7 +79,7 @@ export class Archive {
     try {
       const first = this.bytes(0, BLOCK);
       const [size, modified] = [octalIn(first, SIZE), octalIn(first, MODIFIED)];
-      const isOurs = size <= MAX_TEXT_BYTES && first.equals(tarHeader(MANIFEST, size, modified));
+      const isOurs = size >= 0 && size <= MAX_TEXT_BYTES && first.equals(tarHeader(MANIFEST, size, modified));
       if (!isOurs) throw foreign(path);
       this.manifest = parseManifest(path, this.bytes(BLOCK, size).toString());
       let at = BLOCK + padded(size);

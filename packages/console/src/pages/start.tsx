@@ -32,7 +32,7 @@ export const StartPage = () => (
   </>
 );
 
-/** Maximum number of links of one concern. The page has the others. */
+/** Maximum number of links of one concern. The linked page lists the rest. */
 const MAX_LINKS = 5;
 
 const ConcernRow = ({ page, kind, text, links }: Concern) => (

@@ -16,7 +16,7 @@ import { ChannelError } from "./channel-error.ts";
 import { type ChannelRuleset, sendRuleset } from "./channel-ruleset.ts";
 import { publicKeyOf, seal, unverified } from "./envelope.ts";
 import { CHANNEL_NAME } from "./location.ts";
-import { missing, type ObjectReader, type ObjectStore, readText } from "./object-store.ts";
+import { missing, type ObjectReader, type ObjectStore, readSigned, readText } from "./object-store.ts";
 import {
   CHANNEL_PATHS,
   type Found,
@@ -113,7 +113,19 @@ export class Publisher {
     }
     const before = await this.find();
     requirePublishable(before?.statement, release, isForced);
+    await this.requireObjects(release);
     return this.write(before, release, ruleset);
+  }
+
+  /** @throws ChannelError if the store lacks a part of the release */
+  private async requireObjects({ name, sha256 }: ReleaseRef): Promise<void> {
+    const { store, signal } = this.options;
+    const path = DATA_FOLDER.releaseFile(name);
+    const text = await readSigned(store, { path, sha256, what: "manifest" }, MANIFEST_LIMIT, signal);
+    for (const segment of segmentsOf(readManifest(text, name))) {
+      const file = DATA_FOLDER.segmentFile(segment.sha256);
+      if ((await store.size(file, signal)) !== segment.bytes) throw missing(store, file);
+    }
   }
 
   /**

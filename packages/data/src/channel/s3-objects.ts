@@ -26,6 +26,8 @@ export const S3_VARIABLES = [
   "AWS_ENDPOINT_URL",
 ] as const;
 
+/** Maximum pages of a listing, each with 1,000 objects. */
+const MAX_PAGES = 1_000;
 /** Statuses of stores that do not support conditional writes. */
 const LACKS_CONDITIONS: readonly number[] = [400, 501];
 
@@ -135,9 +137,9 @@ export class S3Objects implements ObjectStore {
   async list(prefix: string, signal: AbortSignal): Promise<string[]> {
     const found: string[] = [];
     let token: string | undefined;
-    do {
+    for (let page = 0; page < MAX_PAGES; page++) {
       const query = new URLSearchParams({ "list-type": "2", prefix: this.prefix + prefix });
-      if (token !== undefined) query.set("continuation-token", token);
+      if (token) query.set("continuation-token", token);
       const text = await this.objects.request(`/?${query}`, { signal }, async (response) => {
         if (!response.ok) throw await refusal(this.location, "its list of objects", response);
         return response.text();
@@ -146,8 +148,9 @@ export class S3Objects implements ObjectStore {
         found.push(unescaped(key).slice(this.prefix.length));
       token = /<NextContinuationToken>([^<]*)</.exec(text)?.[1];
       token &&= unescaped(token);
-    } while (token !== undefined);
-    return found;
+      if (!token) return found;
+    }
+    throw new ChannelError("wrong-object", `${this.location}: its list of objects does not end`);
   }
 
   async remove(path: string, signal: AbortSignal): Promise<void> {

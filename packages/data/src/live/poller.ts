@@ -59,14 +59,14 @@ export class Poller {
 }
 
 /**
- * Creates a poller whose checks begin every `everyMs` milliseconds, however long they take. After failures, the wait
- * doubles up to `mostMs`.
+ * Creates a poller whose checks begin `everyMs` milliseconds apart. If a check takes longer, the next one begins as soon
+ * as it ends. After failures, the wait doubles up to `maxMs`.
  * @param failures returns the number of consecutive failures
  */
 export function pacedPoller(
   work: () => Promise<unknown>,
   everyMs: number,
-  mostMs: number,
+  maxMs: number,
   failures: () => number,
 ): Poller {
   let tookMs = 0;
@@ -76,7 +76,7 @@ export function pacedPoller(
       await work();
       tookMs = performance.now() - started;
     },
-    waitMs: () => (failures() === 0 ? Math.max(0, everyMs - tookMs) : backoffMs(everyMs, mostMs, failures())),
+    waitMs: () => (failures() === 0 ? Math.max(0, everyMs - tookMs) : backoffMs(everyMs, maxMs, failures())),
   });
 }
 

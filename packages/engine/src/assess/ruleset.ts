@@ -131,7 +131,10 @@ export class RulesetError extends Error {
 
 const NAME = z
   .string({ error: ({ input }) => (input === undefined ? "is required" : "must be a string") })
-  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "must be a-z, 0-9, - and _, at most 64 characters");
+  .regex(
+    /^[a-z0-9][a-z0-9_-]{0,63}$/,
+    "must have 1 to 64 characters (a-z, 0-9, - and _) and start with a letter or digit",
+  );
 const isListOfNames = (value: unknown): value is string[] =>
   Array.isArray(value) && value.length <= MAX_RULES && value.every((name) => NAME.safeParse(name).success);
 const oneOf = <const T extends readonly string[]>(values: T) =>
@@ -192,7 +195,12 @@ const FILE = z.strictObject({
   facts: TABLE.refine((facts) => Object.keys(facts).length <= MAX_DECLARED, `at most ${MAX_DECLARED} facts`)
     .pipe(
       z.record(
-        z.string().regex(/^[a-z][a-z0-9_]{0,31}$/, "must be a-z, 0-9 and _, at most 32 characters"),
+        z
+          .string()
+          .regex(
+            /^[a-z][a-z0-9_]{0,31}$/,
+            "must have 1 to 32 characters (a-z, 0-9 and _) and start with a letter",
+          ),
         oneOf(FACT_TYPES),
       ),
     )

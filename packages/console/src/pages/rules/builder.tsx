@@ -152,7 +152,7 @@ function RuleFields({ rule, facts, set }: RuleFieldsProps) {
     <>
       <TextField
         label="Name"
-        note="Lower-case letters, digits, hyphens and underscores."
+        note="Lower-case letters, digits, hyphens and underscores. Begins with a letter or digit."
         value={name}
         onInput={(event) => set("name", event.currentTarget.value)}
       />
