@@ -365,7 +365,7 @@ function nightlyEnrich(): void {
     const page = readmeOf(name);
     const [, file, installed] = /^install -m 0755 (\S+) (\S+)$/m.exec(page)!;
     const [, started] = /^ExecStart=(\S+)/m.exec(service)!;
-    const [, path, scheduled] = /^PATH=(\S+)\n15 3 \* \* \* cd \S+ && (\S+)/m.exec(page)!;
+    const [, path, scheduled] = /^PATH=(\S+)\n15 3 \* \* \* cd \S+ && (?:\S+=\S+ )?(\S+)/m.exec(page)!;
     expect(existsSync(join(FOLDER, name, file!))).toBe(true);
     expect([started, `${path!.split(":")[0]}/${scheduled}`]).toEqual([installed, installed]);
   });
