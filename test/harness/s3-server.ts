@@ -18,6 +18,8 @@ export interface S3Faults {
   answersBefore?: number;
   /** Refuses writes, as a full store does. */
   isFull?: boolean;
+  /** Returns the same page of a list for ever. */
+  isEndless?: boolean;
   /** Leaves paths that contain this text out of lists. */
   unlisted?: string;
   /**
@@ -136,9 +138,13 @@ function part(found: Uint8Array, range: string | null, faults: S3Faults): Respon
   return new Response(cut, { status });
 }
 
-function list(url: URL, objects: ReadonlyMap<string, Uint8Array>, { unlisted }: S3Faults): Response {
+function list(
+  url: URL,
+  objects: ReadonlyMap<string, Uint8Array>,
+  { isEndless, unlisted }: S3Faults,
+): Response {
   const prefix = url.searchParams.get("prefix") ?? "";
-  const after = url.searchParams.get("continuation-token") ?? "";
+  const after = isEndless ? "" : (url.searchParams.get("continuation-token") ?? "");
   const keys = [...objects.keys()]
     .filter((key) => key.startsWith(prefix) && key > after && !(unlisted && key.includes(unlisted)))
     .sort();

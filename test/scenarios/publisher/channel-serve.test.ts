@@ -438,4 +438,27 @@ describe("the command line", () => {
     }
     expect(await child.exited).toBe(0);
   });
+
+  test("a builder without a variable of its bucket says so, and keeps building", async () => {
+    const log = join(temp, "bucket.log");
+    const child = Bun.spawn(["node", BIN, "build", "--publish", "--data-dir", builder], {
+      cwd: temp,
+      env: {
+        ...{ ...env, ...settings, AWS_SECRET_ACCESS_KEY: "x" },
+        ...{ INKLING_MIRROR: join(temp, "nothing"), INKLING_CHANNEL: "s3://bucket/releases" },
+      },
+      stdio: ["ignore", "ignore", Bun.file(log)],
+    });
+    const logged = () => readFileSync(log, "utf8");
+    try {
+      await until(() => logged().includes('"event":"channel-not-published"') || child.exitCode !== null);
+      await until(() => logged().includes("the build's result was not published") || child.exitCode !== null);
+      const why = "s3://bucket/releases needs credentials";
+      expect(logged()).toMatch(new RegExp(`"channel-not-published".*${why}.*set AWS_ACCESS_KEY_ID`));
+      expect(logged()).toContain(`the build's result was not published: ${why}`);
+    } finally {
+      child.kill();
+    }
+    expect(await child.exited).toBe(0);
+  });
 });

@@ -1293,6 +1293,21 @@ describe("a bucket", () => {
     bucket.faults.unlisted = "";
   });
 
+  test("whose list repeats a page for ever is refused", async () => {
+    for (let n = 0; n < 4; n++) bucket.objects.set(`endless/${n}`, new Uint8Array());
+    const store = openStore("s3://inkling/endless", bucket.env)!;
+    expect(await store.list("", signal)).toHaveLength(4);
+    bucket.faults.isEndless = true;
+    bucket.requests.length = 0;
+    const error = await faultOf(store.list("", signal));
+    bucket.faults.isEndless = false;
+    expect(error).toMatchObject({
+      fault: "wrong-object",
+      message: expect.stringContaining("its list of objects does not end"),
+    });
+    expect(bucket.requests).toHaveLength(1_000);
+  });
+
   test("shared by two channels keeps what either names", async () => {
     const beta = group.publisher({ channel: "beta" });
     const { release } = await beta.publish(group.builder, group.build(40));

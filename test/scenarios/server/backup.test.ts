@@ -528,11 +528,15 @@ describe("a restore", () => {
     const { folder } = unpacked(archive);
     const member = (name: string): Member => ({ name, content: readFileSync(join(folder, name)) });
     const database = member("inkling.db");
-    const newer = join(folder, "newer.db");
-    copyFileSync(join(folder, "inkling.db"), newer);
-    const future = new Database(newer);
-    future.run("INSERT INTO inkling_migrations (id, name, applied_at) VALUES (1000, 'future', 0)");
-    future.close();
+    /** The database, with another step of its tables as the last one. */
+    const atStep = (step: number): Member => {
+      const path = join(folder, "other.db");
+      copyFileSync(join(folder, "inkling.db"), path);
+      const other = new Database(path);
+      other.run("UPDATE inkling_migrations SET id = ? WHERE id = ?", [step, MIGRATIONS.at(-1)!.id]);
+      other.close();
+      return { name: "inkling.db", content: readFileSync(path) };
+    };
     const flipped = (at: number) => {
       const bytes = Buffer.from(good);
       bytes[at]! ^= 0x40;
@@ -578,11 +582,14 @@ describe("a restore", () => {
         listing([database], { version: 2, program: "9.9" }),
         /newer version of Inkling \(9.9\)/,
       ],
-      [
-        "a newer database",
-        listing([{ name: "inkling.db", content: readFileSync(newer) }], { program: "9.8" }),
-        /newer version of Inkling \(9.8\).*\nhint: .*install that version/,
-      ],
+      ...[20, 1_000].map(
+        (step) =>
+          [
+            `a database at step ${step}`,
+            listing([atStep(step)], { program: "9.8" }),
+            /by Inkling 9.8, and this version cannot read its database\nhint: .*the version that created it/,
+          ] as const,
+      ),
     ];
     for (const [name, bytes, message] of cases) {
       const path = join(folder, "bad.backup");

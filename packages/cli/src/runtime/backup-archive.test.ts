@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
-import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { CliError } from "../terminal/errors.ts";
 import { Archive, tarHeader, tarOf } from "./backup-archive.ts";
 
 const GIB = 1 << 30;
@@ -31,6 +32,17 @@ test.each([0, 1, 512, 8 * GIB - 1, 9 * GIB])("tar and Archive find a file of %p 
     ]);
   } finally {
     closeSync(file);
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("a header with a negative size is no backup", () => {
+  const folder = mkdtempSync(join(tmpdir(), "inkling-tar-"));
+  const path = join(folder, "x.tar");
+  try {
+    writeFileSync(path, Buffer.concat([tarHeader("manifest.json", -(8 ** 9), 0), Buffer.alloc(END_BYTES)]));
+    expect(() => new Archive(path)).toThrow(new CliError(`${path} is not an Inkling backup`));
+  } finally {
     rmSync(folder, { recursive: true });
   }
 });

@@ -253,8 +253,13 @@ const foreign = (path: string) =>
 export const damaged = (path: string, why: string) =>
   new CliError(`${path} is damaged: ${why}`, "nothing was restored; use another copy or an older backup");
 const otherEntries = (path: string) => damaged(path, "its entries are not those of its manifest");
-export const newerBackup = (path: string, program: string) =>
+const newerBackup = (path: string, program: string) =>
   new CliError(
     `${path} was created by a newer version of Inkling (${program}) than this one can restore`,
     "nothing was restored; install that version or a later one, and restore the backup with it",
+  );
+export const otherTables = (path: string, program: string) =>
+  new CliError(
+    `${path} was created by Inkling ${program}, and this version cannot read its database`,
+    "nothing was restored; restore it with the version that created it, or use another backup",
   );

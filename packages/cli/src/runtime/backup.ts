@@ -29,7 +29,7 @@ import {
 import { isSharedDatabase } from "@inkling/store/store";
 import { databaseFile, type LoadedSettings, maskUrl } from "../config/settings.ts";
 import { CliError, usage, writingTo } from "../terminal/errors.ts";
-import { Archive, damaged, type Manifest, newerBackup, OWNER_ONLY, writeArchive } from "./backup-archive.ts";
+import { Archive, damaged, type Manifest, OWNER_ONLY, otherTables, writeArchive } from "./backup-archive.ts";
 import { ensureWritable } from "./data-folder.ts";
 import { withExistingStore, withNewStore } from "./store.ts";
 
@@ -224,7 +224,7 @@ async function extractDatabase(
     );
   } catch (error) {
     if (error instanceof StoreError && error.code === "NEWER")
-      throw newerBackup(path, archive.manifest.program);
+      throw otherTables(path, archive.manifest.program);
     if (isDamage(error)) throw damaged(path, `${DATABASE} is invalid`);
     throw error;
   }
