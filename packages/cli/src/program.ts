@@ -50,7 +50,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   enrich: async () => (await import("./commands/enrich.ts")).addEnrich,
   export: async () => (await import("./commands/export.ts")).addExport,
   backup: async () => (await import("./commands/backup.ts")).addBackup,
-  restore: async () => (await import("./commands/backup.ts")).addRestore,
+  restore: async () => (await import("./commands/restore.ts")).addRestore,
   database: async () => (await import("./commands/backup.ts")).addDatabase,
   "admin-tokens": async () => (await import("./commands/admin-tokens.ts")).addAdminTokens,
   config: async () => (await import("./commands/config.ts")).addConfig,

@@ -1,28 +1,36 @@
-// backup.ts: `inkling backup` and `inkling restore` save and restore the database and the configuration files, and
-// `inkling database copy` moves an installation from SQLite to PostgreSQL.
+// backup.ts: `inkling backup` writes the database and the configuration files to one file, and `inkling database copy`
+// moves an installation from SQLite to PostgreSQL. restore.ts reads the file again.
 
-import { existsSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { buildHint, currentName, DATA_FOLDER, prepareOutput } from "@inkling/data";
-import type { RowCounts } from "@inkling/store";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { DATA_FOLDER, type Owner, prepareOutput, temporaryPath } from "@inkling/data";
+import { openStore, type RowCounts, type Store, StoreError } from "@inkling/store";
 import { isSharedDatabase } from "@inkling/store/store";
 import type { Command } from "commander";
 import { cliAuthor } from "../config/environment.ts";
-import { maskUrl } from "../config/settings.ts";
+import { type LoadedSettings, maskUrl, SQLITE } from "../config/settings.ts";
 import {
-  copyDatabase,
-  createBackup,
-  type Restored,
-  restoreBackup,
+  type BackupFile,
+  DATA_FILES,
+  DATABASE,
+  type Manifest,
+  OWNER_ONLY,
   SETTINGS_FILE,
-} from "../runtime/backup.ts";
+  writeArchive,
+} from "../runtime/backup-archive.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { STDIN_OR_OUT } from "../runtime/input.ts";
-import { CliError, usage } from "../terminal/errors.ts";
+import { withExistingStore } from "../runtime/store.ts";
+import { CliError, usage, writingTo } from "../terminal/errors.ts";
 import { LiveLine } from "../terminal/progress.ts";
-import { counted, formatBytes, formatCount, printable, warn } from "../terminal/terminal.ts";
+import { counted, formatBytes, formatCount, warn } from "../terminal/terminal.ts";
 
-const DATABASE = DATA_FOLDER.database;
+/** The same name for every backup in a folder, so that the next backup removes what a killed one left. */
+const TEMPORARY_COPY = "inkling-backup.db";
+/** Time limit for copying a whole database, in milliseconds. */
+const TIMEOUT_MS = 6 * 3_600_000;
+/** The suffixes of the files that SQLite keeps for one database. */
+export const SQLITE_FILES = ["", "-wal", "-shm", "-journal"] as const;
 /** Minimum number of rows of a table whose progress is shown. */
 const LONG_TABLE = 10_000;
 
@@ -52,18 +60,19 @@ Examples:
       throw usage("a backup cannot be written to standard output", "name a file, such as inkling.backup");
     const path = resolve(context.cwd, file);
     if (existsSync(path)) throw new CliError(`${path} already exists`, "name another file");
-    const input = { loaded, path: prepareOutput(path) ?? path, program: context.version };
-    const { created_at, program, decisions, rows, files } = await createBackup(
-      input,
-      loaded.flags.decisions === true,
-    );
+    const target = prepareOutput(path) ?? path;
     const { databaseUrl } = loaded.settings;
-    if (isSharedDatabase(databaseUrl))
+    const isShared = isSharedDatabase(databaseUrl);
+    const write = () =>
+      writeBackup(loaded, target, "process", context.version, !isShared, loaded.flags.decisions === true);
+    const manifest = isShared ? await write() : await withExistingStore(loaded.settings, write);
+    if (isShared)
       warn(
         context.terminal,
         `the file does not contain the database ${maskUrl(databaseUrl)}: save it with pg_dump`,
       );
-    const { size: bytes } = statSync(input.path);
+    const { created_at, program, decisions, rows, files } = manifest;
+    const { size: bytes } = statSync(target);
     const names = files.map(({ name }) => name);
     return {
       json: { file: path, bytes, created_at, program, decisions, rows, files },
@@ -72,90 +81,68 @@ Examples:
   });
 }
 
-export function addRestore(program: Command, context: Context): void {
-  const command = program
-    .command("restore")
-    .description("restore the database and the choice of feeds from a backup")
-    .argument("<file>", "a file that `inkling backup` wrote")
-    .option("--force", "replace existing data; the old data is kept as FILE.before in the data folder")
-    .option("--rotate-tokens", "revoke all admin tokens of the backup, and create a new root token")
-    .option("--json", "print JSON")
-    .addHelpText(
-      "after",
-      `
-The whole file is checked first, and the database changes in one transaction. A running server uses the restored keys
-and overrides within a second, and adds new usage to the restored usage. Stored decisions are replaced only if the backup
-contains decisions.
-
-Admin tokens that were replaced or revoked after the backup are valid again, unless you use --rotate-tokens.
-
-Examples:
-  inkling restore inkling.backup
-  inkling restore inkling.backup --rotate-tokens`,
+/**
+ * Writes an archive of the data folder's files, the settings file and, if asked, the SQLite database.
+ * @param program this version of Inkling
+ * @param decisions whether to include stored decisions
+ * @throws CliError, StoreError; an existing file then remains unchanged
+ */
+export async function writeBackup(
+  { settings, file }: Pick<LoadedSettings, "settings" | "file">,
+  path: string,
+  owner: Owner,
+  program: string,
+  withDatabase: boolean,
+  decisions: boolean,
+): Promise<Manifest> {
+  const write = (about: Pick<Manifest, "decisions" | "rows">, databases: readonly BackupFile[]) => {
+    const files = Object.keys(DATA_FILES).map((name) => ({ name, path: join(settings.dataDir, name) }));
+    if (file !== undefined) files.push({ name: SETTINGS_FILE, path: file });
+    const found = files.filter((one) => existsSync(one.path));
+    const contents = found.map(({ name, path }) => ({ name, content: readFileSync(path) }));
+    return writeArchive(path, owner, { program, ...about }, [...databases, ...contents]);
+  };
+  if (!withDatabase) return write({ decisions: false, rows: {} }, []);
+  return withTemporary(join(dirname(path), TEMPORARY_COPY), async (copy) => {
+    // "wx" follows no link of another user.
+    writingTo(path, () => writeFileSync(copy, "", { mode: OWNER_ONLY, flag: "wx" }));
+    const rows = await withLongStore(settings.databaseUrl, (store) =>
+      store.copy.writeTo(copy, decisions).catch((error) => {
+        if (!(error instanceof StoreError) || !error.isReadOnly) throw error;
+        // The database is only read, so the full disk is that of the copy.
+        const hint = "free space for a copy of the database, or choose another folder";
+        throw new CliError(`${path}: no space left on the disk`, hint);
+      }),
     );
-  addAction(command, context, ["dataDir"], async (loaded, file: string) => {
-    const { settings, flags } = loaded;
-    const path = resolve(context.cwd, file);
-    const restored = await restoreBackup({
-      loaded,
-      path,
-      program: context.version,
-      force: flags.force === true,
-      rotateTokens: flags.rotateTokens === true,
-      by: cliAuthor(),
-    });
-    const { manifest, files, ignored, left, before, tokens } = restored;
-    for (const { name, why } of ignored)
-      warn(
-        context.terminal,
-        `${printable(JSON.stringify(name.slice(0, 80)))} was not restored from the backup: ${why}. This host keeps its current file`,
-      );
-    const { created_at, program, decisions, rows } = manifest;
-    return {
-      json: {
-        ...{ file: path, created_at, program, decisions, rows, files, ignored, left },
-        before: before ?? null,
-        admin_token: tokens?.token ?? null,
-        revoked_admin_tokens: tokens?.revoked.map(({ name, role }) => ({ name, role })) ?? [],
-      },
-      text: [
-        `Restored ${path}, created at ${created_at}: ${listing(rows, files)}.`,
-        ...notes(restored),
-        ...(currentName(settings.dataDir) === undefined
-          ? [`A backup contains no releases: ${buildHint(settings.dataDir)}.`]
-          : []),
-      ].join("\n"),
-    };
+    return write({ decisions, rows }, [{ name: DATABASE, path: copy }]);
   });
 }
 
-function notes({ manifest, files, left, before, tokens }: Restored): string[] {
-  const notes: string[] = [];
-  if (before !== undefined) notes.push(`The old data is kept in ${before}.`);
-  if (left.length > 0)
-    notes.push(`This host's ${left.join(", ")} was not replaced: a channel's version can only rise.`);
-  if (manifest.files.some(({ name }) => name === SETTINGS_FILE))
-    notes.push(`The settings file was not restored: \`tar -xOf FILE ${SETTINGS_FILE}\` prints it.`);
-  if (!files.includes(DATABASE))
-    return [...notes, "The backup has no database: restore the database with pg_restore."];
-  notes.push(
-    "Keys that were revoked after the backup are valid again, except on hosts whose file `revoked` lists them. Check `inkling keys list` and revoke them with `keys revoke ID`.",
-  );
-  const { inkling_admin_tokens: root, inkling_named_admin_tokens: named } = manifest.rows;
-  if (tokens !== undefined) {
-    notes.push(
-      `All admin tokens of the backup are revoked. The new root token is shown only once: ${tokens.token}`,
-    );
-    const lines = tokens.revoked.map(
-      ({ name, role }) => `  inkling admin-tokens create ${name} --role ${role}`,
-    );
-    if (lines.length > 0) notes.push("To create the named tokens again:", ...lines);
-  } else if (root !== 0 || named !== 0) {
-    notes.push(
-      "Admin tokens that were replaced or revoked after the backup are valid again. Replace all of them: `inkling admin-tokens rotate`, then `inkling admin-tokens list` and `inkling admin-tokens revoke NAME` for each.",
-    );
+/** Opens a database for a transaction that may take long. */
+export async function withLongStore<T>(databaseUrl: string, work: (store: Store) => Promise<T>): Promise<T> {
+  await (await openStore(databaseUrl)).close(); // fails within the usual time limit
+  const store = await openStore(databaseUrl, { timeoutMs: TIMEOUT_MS });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
   }
-  return notes;
+}
+
+/** Calls `work` with a temporary name beside `path`, and removes the SQLite files that it creates there. */
+export async function withTemporary<T>(path: string, work: (path: string) => Promise<T>): Promise<T> {
+  for (const suffix of SQLITE_FILES) prepareOutput(path + suffix); // removes what a killed process left
+  const temporary = temporaryPath(path);
+  removeDatabase(temporary);
+  try {
+    return await work(temporary);
+  } finally {
+    removeDatabase(temporary);
+  }
+}
+
+export function removeDatabase(file: string): void {
+  for (const suffix of SQLITE_FILES) rmSync(file + suffix, { force: true });
 }
 
 const LISTED = {
@@ -167,7 +154,7 @@ const LISTED = {
 } as const;
 
 /** Lists what a backup or a copy contains, such as "3 keys, 1 override, feeds.json". */
-const listing = (rows: RowCounts, files: readonly string[]): string =>
+export const listing = (rows: RowCounts, files: readonly string[]): string =>
   [
     ...Object.entries(LISTED).flatMap(([table, [one, many]]) => {
       const count = rows[table];
@@ -195,16 +182,39 @@ Examples:
   inkling database copy`,
     );
   addAction(command, context, ["dataDir"], async ({ settings, flags }) => {
-    const line = new LiveLine(context.terminal);
-    const showRows = (table: string, done: number, total: number) => {
-      if (total >= LONG_TABLE) line.show(`${table}: ${formatCount(done)} of ${formatCount(total)} rows`);
-    };
+    const { databaseUrl } = settings;
+    // The URL is not a flag, because other users of the machine could read the password.
+    if (!isSharedDatabase(databaseUrl)) {
+      throw usage(
+        `the database of the settings is not a PostgreSQL database: ${maskUrl(databaseUrl)}`,
+        "set `INKLING_DATABASE_URL`, or write `credentials/database_url` next to the settings file: " +
+          "postgres://USER:PASSWORD@HOST:5432/DATABASE",
+      );
+    }
     const file = resolve(flags.from ?? join(settings.dataDir, DATA_FOLDER.database));
-    const copying = copyDatabase(settings, file, cliAuthor(), showRows);
-    const { from, to, rows } = await copying.finally(() => line.clear());
+    const source = { ...settings, databaseUrl: `${SQLITE}${file}` };
+    const from = await withExistingStore(source, async (store) => store.label);
+    const line = new LiveLine(context.terminal);
+    const copying = withLongStore(databaseUrl, async (store) => {
+      const rows = await store.copy.take({
+        from: file,
+        what: "everything",
+        decisions: true,
+        replace: false,
+        action: "database-copied",
+        by: cliAuthor(),
+        about: { from },
+        onRows: (table, done, total) => {
+          if (total < LONG_TABLE) return;
+          line.show(`${table}: ${formatCount(done)} of ${formatCount(total)} rows`);
+        },
+      });
+      return { from, to: store.label, rows };
+    });
+    const copied = await copying.finally(() => line.clear());
     return {
-      json: { from, to, rows },
-      text: `Copied ${listing(rows, [])} from ${from} to ${to}. Start the server.`,
+      json: copied,
+      text: `Copied ${listing(copied.rows, [])} from ${from} to ${copied.to}. Start the server.`,
     };
   });
 }

@@ -183,7 +183,7 @@ function absoluteValue(type: SettingType, value: unknown, base: string): unknown
 
 const isUrl = (text: string) => /^[a-z0-9]+:\/\//i.test(text);
 
-const SQLITE = "sqlite://";
+export const SQLITE = "sqlite://";
 /** Returns the path of the SQLite database file; undefined for other databases. */
 export function databaseFile({ databaseUrl }: Pick<Settings, "databaseUrl">): string | undefined {
   return databaseUrl.startsWith(SQLITE) ? databaseUrl.slice(SQLITE.length) : undefined;

@@ -6,9 +6,28 @@
 
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
-import { type Owner, replaceFile } from "@inkling/data";
+import { DATA_FOLDER, type Owner, replaceFile } from "@inkling/data";
+import { parseRevocations } from "@inkling/store";
 import { z } from "zod";
 import { CliError, explainFileError, writingTo } from "../terminal/errors.ts";
+
+/** The database's name in an archive. */
+export const DATABASE = DATA_FOLDER.database;
+/** The settings file's name in an archive. A restore leaves it out, because it belongs to the operator. */
+export const SETTINGS_FILE = "inkling.toml";
+/**
+ * The data-folder files that a backup contains, each with a check that throws. All other files can be created again, or
+ * belong only to this host.
+ */
+export const DATA_FILES: Readonly<Record<string, (text: string) => Promise<unknown>>> = {
+  [DATA_FOLDER.feedChoice]: async (text) =>
+    (await import("@inkling/compiler/feed-choice")).parseFeedChoice(text, "it"),
+  [DATA_FOLDER.channel]: async (text) => (await import("@inkling/data/channel")).parseTrustState(text),
+  [DATA_FOLDER.revoked]: async (text) => {
+    const [line] = parseRevocations(text).invalid;
+    if (line !== undefined) throw new Error(`${JSON.stringify(line.slice(0, 100))} is not a revocation`);
+  },
+};
 
 const FORMAT = "inkling-backup";
 const VERSION = 1;
@@ -58,86 +77,65 @@ export function writeArchive(
 }
 
 /**
- * An archive whose structure has been checked: each header has the bytes that {@link writeArchive} writes for the
- * manifest's entry. The content of an entry is checked when it is read.
+ * Reads an archive, and checks all of it: each header has the bytes that {@link writeArchive} writes for the manifest's
+ * entry, and each content has its checksum.
+ * @param database file to write the archived database to; only this user can read it
+ * @returns the manifest, and the content of each entry; the database's is ""
+ * @throws CliError if the file is not a backup, is from a newer version, is damaged, or was cut short
  */
-export class Archive {
-  readonly manifest: Manifest;
-  private readonly path: string;
-  private readonly descriptor: number;
-  /** Where the content of each file begins. */
-  private readonly offsets = new Map<string, number>();
+export function readArchive(
+  path: string,
+  database: string,
+): { readonly manifest: Manifest; readonly texts: ReadonlyMap<string, string> } {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(path, "r");
+    return readEntries(path, descriptor, database);
+  } catch (error) {
+    throw explainFileError(error, path);
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
 
-  /** @throws CliError if the file is not a backup, is from a newer version, is damaged, or was cut short */
-  constructor(path: string) {
-    this.path = path;
-    try {
-      this.descriptor = openSync(path, "r");
-    } catch (error) {
-      throw explainFileError(error, path);
+function readEntries(path: string, descriptor: number, database: string) {
+  const bytes = (from: number, size: number) => contentOf(chunksIn(descriptor, from, size));
+  const first = bytes(0, BLOCK);
+  const [size, modified] = [octalIn(first, SIZE), octalIn(first, MODIFIED)];
+  const isOurs = size >= 0 && size <= MAX_TEXT_BYTES && first.equals(tarHeader(MANIFEST, size, modified));
+  if (!isOurs) throw foreign(path);
+  const manifest = parseManifest(path, bytes(BLOCK, size).toString());
+  let at = BLOCK + padded(size);
+  const end = manifest.files.reduce((sum, file) => sum + BLOCK + padded(file.bytes), at);
+  if (fstatSync(descriptor).size < end + BLOCK) throw damaged(path, "it ends too early");
+  const texts = new Map<string, string>();
+  for (const { name, bytes: length, sha256 } of manifest.files) {
+    if (texts.has(name)) throw damaged(path, "it has two entries of the same name");
+    if (!bytes(at, BLOCK).equals(tarHeader(name, length, modified))) throw otherEntries(path);
+    const content = hashed(chunksIn(descriptor, at + BLOCK, length), sha256, () =>
+      damaged(path, `the content of ${name} does not match its checksum`),
+    );
+    if (name === DATABASE) {
+      writingTo(database, () => replaceFile(database, content, { mode: OWNER_ONLY }));
+      texts.set(name, "");
+    } else {
+      if (length > MAX_TEXT_BYTES) throw damaged(path, `${name} is too large`);
+      texts.set(name, contentOf(content).toString());
     }
-    try {
-      const first = this.bytes(0, BLOCK);
-      const [size, modified] = [octalIn(first, SIZE), octalIn(first, MODIFIED)];
-      const isOurs = size >= 0 && size <= MAX_TEXT_BYTES && first.equals(tarHeader(MANIFEST, size, modified));
-      if (!isOurs) throw foreign(path);
-      this.manifest = parseManifest(path, this.bytes(BLOCK, size).toString());
-      let at = BLOCK + padded(size);
-      const end = this.manifest.files.reduce((sum, { bytes }) => sum + BLOCK + padded(bytes), at);
-      if (fstatSync(this.descriptor).size < end + BLOCK) throw damaged(path, "it ends too early");
-      for (const { name, bytes } of this.manifest.files) {
-        if (this.offsets.has(name)) throw damaged(path, "it has two entries of the same name");
-        if (!this.bytes(at, BLOCK).equals(tarHeader(name, bytes, modified))) throw otherEntries(path);
-        this.offsets.set(name, at + BLOCK);
-        at += BLOCK + padded(bytes);
-      }
-      if (this.bytes(at, BLOCK).some((byte) => byte !== 0)) throw otherEntries(path);
-    } catch (error) {
-      this.close();
-      throw explainFileError(error, path);
-    }
+    at += BLOCK + padded(length);
   }
+  if (bytes(at, BLOCK).some((byte) => byte !== 0)) throw otherEntries(path);
+  return { manifest, texts };
+}
 
-  close(): void {
-    closeSync(this.descriptor);
+/** Yields the same chunks. @throws what `mismatch` returns, after the last chunk, if their hash differs */
+function* hashed(chunks: Iterable<Uint8Array>, sha256: string, mismatch: () => Error): Generator<Uint8Array> {
+  const hash = createHash("sha256");
+  for (const chunk of chunks) {
+    hash.update(chunk);
+    yield chunk;
   }
-
-  has(name: string): boolean {
-    return this.offsets.has(name);
-  }
-
-  /** @throws CliError if the entry is damaged */
-  text(name: string): string {
-    if (this.entry(name).bytes > MAX_TEXT_BYTES) throw damaged(this.path, `${name} is too large`);
-    return contentOf(this.read(name)).toString();
-  }
-
-  /**
-   * Copies an entry to a file that only this user can read.
-   * @throws CliError if the entry is damaged, or the file cannot be written
-   */
-  extract(name: string, path: string): void {
-    writingTo(path, () => replaceFile(path, this.read(name), { mode: OWNER_ONLY }));
-  }
-
-  private entry(name: string) {
-    return this.manifest.files.find((file) => file.name === name)!;
-  }
-
-  private bytes(from: number, size: number): Buffer {
-    return contentOf(chunksIn(this.descriptor, from, size));
-  }
-
-  private *read(name: string): Generator<Uint8Array> {
-    const { bytes, sha256 } = this.entry(name);
-    const hash = createHash("sha256");
-    for (const chunk of chunksIn(this.descriptor, this.offsets.get(name)!, bytes)) {
-      hash.update(chunk);
-      yield chunk;
-    }
-    if (hash.digest("hex") !== sha256)
-      throw damaged(this.path, `the content of ${name} does not match its checksum`);
-  }
+  if (hash.digest("hex") !== sha256) throw mismatch();
 }
 
 function parseManifest(path: string, text: string): Manifest {
