@@ -81,6 +81,7 @@ export const MENU: readonly Section[] = [
     text: "Data teams",
     pages: [
       ["Enrich", "/enrich", "docs/enrich.md"],
+      ["Warehouses", "/warehouses", "docs/warehouses.md"],
       ["Exports", "/exports", "docs/exports.md"],
     ],
   },

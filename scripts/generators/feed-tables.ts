@@ -69,6 +69,16 @@ const cells = (feed: Feed) => [
   every(feed.cadenceHours),
   `${count(feed.entries.least)} to ${count(feed.entries.most)}`,
 ];
+/** The hosts that publish feeds, and those to which they redirect. */
+const hostsOf = (feeds: readonly Feed[]) =>
+  [
+    ...new Set(
+      feeds.flatMap(({ urls, redirects = [] }) => [
+        ...urls(IN_AUGUST).map((url) => new URL(url).host),
+        ...redirects,
+      ]),
+    ),
+  ].sort();
 const HEAD = ["id", "sets", "publisher", "licence", "every", "size"];
 
 function weighed(feed: Feed): string[] {
@@ -128,6 +138,7 @@ export function feedTables(): readonly GeneratedSection[] {
       [...HEAD, "why it is off"],
       off.map((feed) => [...cells(feed), whyOff(feed)]),
     ),
+    { path: page, section: "hosts", content: ["```", ...hostsOf(on), "```"].join("\n") },
     tableOn(
       policy,
       "lists",

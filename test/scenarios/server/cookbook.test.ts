@@ -1,4 +1,5 @@
-// Tests the recipes in docs/exports.md, and commands of docs/enrich.md and docs/maxmind.md, unchanged, with a small release.
+// Tests the recipes in docs/exports.md and docs/warehouses.md, and commands of docs/enrich.md and docs/maxmind.md,
+// unchanged, with a small release.
 // PostgreSQL, nginx and DuckDB are real. For nftables, journald and ClickHouse, the test records the commands.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
@@ -24,7 +25,9 @@ import { smallCity, smallDomain, smallRelease, temporaryFolder } from "../../har
 import { until } from "../../harness/until.ts";
 
 const ROOT = resolve(import.meta.dir, "../../..");
-const PAGE = readFileSync(join(ROOT, "docs/exports.md"), "utf8");
+const PAGE = ["exports", "warehouses"]
+  .map((name) => readFileSync(join(ROOT, `docs/${name}.md`), "utf8"))
+  .join("\n");
 const ENRICH = readFileSync(join(ROOT, "docs/enrich.md"), "utf8");
 /** In small release 1, the first address is a proxy in GB, and the second is on no list. */
 const [PROXY, OTHER] = ["81.2.69.1", "8.8.8.8"];
@@ -36,6 +39,7 @@ const GEOIP2 = "/usr/lib/nginx/modules/ngx_http_geoip2_module.so";
 const folder = temporaryFolder();
 const programs = temporaryFolder();
 const data = temporaryFolder();
+let releaseId = "";
 
 function program(name: string, script: string): void {
   writeFileSync(join(programs, name), `#!/bin/sh\n${script}\n`);
@@ -44,7 +48,7 @@ function program(name: string, script: string): void {
 
 /** Returns the code blocks in a section. */
 function blocks(heading: string): string[] {
-  const section = PAGE.split(/^#+ /m).find((text) => text.startsWith(`${heading}\n`)) ?? "";
+  const section = PAGE.split(/^##+ /m).find((text) => text.startsWith(`${heading}\n`)) ?? "";
   return [...section.matchAll(/^```\w*\n([\s\S]*?)^```$/gm)].map(([, code]) => code!);
 }
 
@@ -61,6 +65,7 @@ function calls(): string[] {
 
 beforeAll(() => {
   smallRelease(data, 1, [], [], true);
+  releaseId = readFileSync(join(data, "current"), "utf8").trim().slice(-12);
   const inkling = `"${process.execPath}" "${join(ROOT, "packages/cli/src/main.ts")}"`;
   program("inkling", `INKLING_DATA_DIR="${data}" exec ${inkling} "$@"`);
   for (const name of ["nft", "clickhouse-client"]) program(name, `echo "${name} $*" >> "${folder}/calls"`);
@@ -163,47 +168,66 @@ test("formats: the output of each row", async () => {
   }
 });
 
-test("every day: exports and a load, unless data is too old, or the update fails", async () => {
-  const [start, duckdb, postgres, clickhouse, bigquery] = blocks("Every day");
-  const userFiles = temporaryFolder();
-  const script = [start, duckdb, postgres, clickhouse, bigquery]
-    .join("")
-    .replaceAll("/var/lib/clickhouse/user_files", userFiles);
-  const stubs = temporaryFolder();
-  const home = temporaryFolder();
-  const daily = async (update: number, status: number) => {
-    const stub = (name: string, text: string) =>
-      writeFileSync(join(stubs, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
-    const real = join(programs, "inkling");
-    stub(
-      "inkling",
-      `case "$2" in update) exit ${update};; status) exit ${status};; esac\nexec "${real}" "$@"`,
-    );
-    for (const name of ["psql", "clickhouse-client", "bq"])
-      stub(name, `echo "${name} $*" >> "${folder}/calls"`);
-    await run(["env", `HOME=${home}`, `PATH=${stubs}:${process.env.PATH}`, "sh", "-c", script], home);
-  };
-  await daily(3, 0);
-  expect(calls()).toEqual([
-    "psql -q -v ON_ERROR_STOP=1 -f load.sql",
-    "clickhouse-client --query SYSTEM RELOAD DICTIONARIES",
-    ...["countries", "reputation", "network", "disposable"].map(
-      (name) => `bq load --replace --source_format=PARQUET DATASET.${name} ${name}.parquet`,
-    ),
-  ]);
-  const outputs = [...script.matchAll(/--out (\S+\.\w+)$/gm)].map(([, name]) => name!);
-  expect(outputs).toHaveLength(8);
-  for (const name of outputs) expect([name, existsSync(join(home, name))]).toEqual([name, true]);
-  const [, listed = ""] = /It replaces (.*?), and no other/s.exec(PAGE) ?? [];
-  const files = [...listed.matchAll(/`(.*?)`/g)].map(([, name]) => name!).sort();
-  expect(files).toEqual(readdirSync(userFiles).sort());
-  for (const [update, status] of [
-    [1, 0],
-    [0, 3],
-  ] as const)
-    await expect(daily(update, status)).rejects.toThrow();
-  expect(readFileSync(join(folder, "calls"), "utf8")).toBe("");
-});
+/** What the script for every night has for a warehouse: the commands that use its release, or load its files. */
+const nightly = (warehouse: string) =>
+  blocks(warehouse).find((text) => /--release \$release|bq load/.test(text))!;
+
+withPrograms(
+  "every night: exports of one release and a load, unless data is too old",
+  ["jq"],
+  true,
+  async () => {
+    const [start] = blocks("Every night");
+    const userFiles = temporaryFolder();
+    const script = [start, ...["DuckDB", "PostgreSQL", "ClickHouse", "BigQuery"].map(nightly)]
+      .join("")
+      .replaceAll("/var/lib/clickhouse/user_files", userFiles);
+    const young = { is_tor_exit: 1, is_abuser: 1, is_proxy: 1, geolocation: 1 };
+    const stubs = temporaryFolder();
+    const home = temporaryFolder();
+    const daily = async (update: number, status: number, ages: object = young) => {
+      const stub = (name: string, text: string) =>
+        writeFileSync(join(stubs, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+      const real = join(programs, "inkling");
+      stub(
+        "inkling",
+        `case "$2" in
+update) exit ${update};;
+status) echo '${JSON.stringify({ ages, release: { id: releaseId } })}'; exit ${status};;
+esac
+echo "$*" >>"${folder}/exports"
+exec "${real}" "$@"`,
+      );
+      for (const name of ["psql", "clickhouse-client", "bq"])
+        stub(name, `echo "${name} $*" >> "${folder}/calls"`);
+      await run(["env", `HOME=${home}`, `PATH=${stubs}:${process.env.PATH}`, "sh", "-c", script], home);
+    };
+    await daily(3, 0);
+    expect(calls()).toEqual([
+      "psql -q -v ON_ERROR_STOP=1 -f load.sql",
+      "clickhouse-client --query SYSTEM RELOAD DICTIONARIES",
+      ...["countries", "reputation", "network", "disposable"].map(
+        (name) => `bq load --replace --source_format=PARQUET DATASET.${name} ${name}.parquet`,
+      ),
+    ]);
+    const exports = readFileSync(join(folder, "exports"), "utf8").trim().split("\n");
+    expect(exports.filter((line) => line.includes(`--release ${releaseId} `))).toHaveLength(9);
+    expect(exports).toHaveLength(9);
+    const outputs = [...script.matchAll(/--out (\S+\.\w+)$/gm)].map(([, name]) => name!);
+    expect(outputs).toHaveLength(8);
+    for (const name of outputs) expect([name, existsSync(join(home, name))]).toEqual([name, true]);
+    const [, listed = ""] = /It replaces (.*?), and no other/s.exec(PAGE) ?? [];
+    const files = [...listed.matchAll(/`(.*?)`/g)].map(([, name]) => name!).sort();
+    expect(files).toEqual(readdirSync(userFiles).sort());
+    for (const [update, status] of [
+      [1, 0],
+      [0, 3],
+    ] as const)
+      await expect(daily(update, status)).rejects.toThrow();
+    await expect(daily(0, 0, { ...young, is_tor_exit: 200_000 })).rejects.toThrow('{"is_tor_exit":2}');
+    expect(readFileSync(join(folder, "calls"), "utf8")).toBe("");
+  },
+);
 
 test("a stale export is printed, and so is a missing one", async () => {
   const [, check = ""] = /^```sh\n(cd "\$HOME\/exports"[\s\S]*?)^```$/m.exec(PAGE) ?? [];
@@ -222,21 +246,20 @@ test("a stale export is printed, and so is a missing one", async () => {
 
 withPrograms("incomplete flags: the script stops", ["jq"], true, async () => {
   const [check = ""] = blocks("Incomplete flags");
-  expect(await shell(check)).toBe("true\n");
   for (const [missing, prints] of [
     ["is_abuser", true],
     ["is_proxy", false],
   ] as const) {
     const dataDir = temporaryFolder();
     smallRelease(dataDir, 1, [missing]);
-    const there = check.replace("--json", `--json --data-dir "${dataDir}"`);
+    const there = `inkling data status --json --data-dir "${dataDir}" > status.json\n${check}`;
     if (prints) expect(await shell(there)).toBe("true\n");
     else await expect(shell(there)).rejects.toThrow();
   }
 });
 
 withPrograms("limits for each flag: too old, or of unknown age", ["jq"], true, async () => {
-  const [check = ""] = blocks("Limits for each flag");
+  const [, check = ""] = /^(jq -e '[.]ages[\s\S]*?)^release=/m.exec(blocks("Every night")[0]!) ?? [];
   const [, limits = ""] = /\{(is_tor_exit: .*?)\}/.exec(check) ?? [];
   const feeds = limits.split(", ").map((limit) => {
     const [sets = "", days] = limit.split(": ");
@@ -259,10 +282,11 @@ withPrograms("limits for each flag: too old, or of unknown age", ["jq"], true, a
         published_at: new Date(Date.now() - days * 86_400_000).toISOString(),
       })),
     );
-    return shell(check.replace("--json", `--json --data-dir "${dataDir}"`).replaceAll("status.json", name));
+    const status = `inkling data status --json --data-dir "${dataDir}" > ${name}`;
+    return shell(`${status}\n${check.replace("status.json", name)}`);
   };
   const young = feeds.map(({ days }) => days - 1);
-  expect(await run("young.json", young)).toBe("true\n");
+  expect(await run("young.json", young)).toBe("");
   await expect(run("old.json", [3, ...young.slice(1)])).rejects.toThrow('{"is_tor_exit":2}');
   await expect(run("unknown.json", young.slice(0, 3))).rejects.toThrow('{"geolocation":60}');
 });
@@ -284,7 +308,7 @@ withPrograms("feeds that did not arrive are listed", ["jq"], true, async () => {
 
 test("history: the exports of a day, in its folder", async () => {
   const [script = "", , joinDays = ""] = blocks("History");
-  await shell(script);
+  await shell(`release=${releaseId}\n${script}`);
   expect(readdirSync(join(folder, "history"))).toEqual([expect.stringMatching(/^day=\d{4}-\d\d-\d\d$/)]);
   const [day = ""] = readdirSync(join(folder, "history"));
   expect(readdirSync(join(folder, "history", day)).sort()).toEqual([
@@ -301,7 +325,7 @@ test("history: the exports of a day, in its folder", async () => {
   await connection.run(
     inFolder(`COPY (SELECT unnest(['${PROXY}', '${OTHER}']) AS ip) TO 'visits-${date}.parquet'`),
   );
-  writeFileSync(join(folder, "join.sql"), blocks("DuckDB")[0]!.replace(/;\s*$/, "\n"));
+  writeFileSync(join(folder, "join.sql"), blocks("DuckDB")[1]!.replace(/;\s*$/, "\n"));
   program("duckdb", `cat >> "${folder}/joining.sql"; touch joining.parquet`);
   await shell(joinDays);
   await shell(joinDays); // skips the day
@@ -418,7 +442,7 @@ test("ClickHouse: the file that is run begins with a query of what it makes", as
   const files = temporaryFolder();
   await shell(blocks("ClickHouse")[0]!.replaceAll("/var/lib/clickhouse/user_files", files));
   const sql = readFileSync(calls()[0]!.split(" ").at(-1)!, "utf8");
-  const [documented] = /dictGet.* AS country/.exec(blocks("ClickHouse")[1]!)!;
+  const [documented] = /dictGet.* AS country/.exec(blocks("ClickHouse")[2]!)!;
   expect(sql).toContain(documented);
   const [, dictionary, column] = /^-- .*dictGet\('(\w+)', '(\w+)'/m.exec(sql) ?? [];
   expect(sql).toMatch(new RegExp(`DICTIONARY ${dictionary}\\n[^;]*\\n    ${column} `));
@@ -477,11 +501,9 @@ INSERT INTO visits VALUES (1, '${PROXY}'), (2, '${OTHER}'), (3, '2001:db8::1');\
     writeFileSync(join(folder, name), sql);
     return shell(`psql --no-psqlrc -v ON_ERROR_STOP=1 -qAt "${postgres!.url()}" -f ${name} | sort`);
   };
-  const [tables, load, joined, convert] = blocks("PostgreSQL");
-  const [, , exports] = blocks("Every day");
-  await shell(exports!.replace(/^psql.*$/m, ""));
+  const [tables, load, , joined, convert, stale = ""] = blocks("PostgreSQL");
+  await shell(`release=${releaseId}\n${nightly("PostgreSQL").replace(/^psql.*$/m, "")}`);
   await psql("tables.sql", `${visits}${tables}${convert}`);
-  const [stale = ""] = blocks("Detect a job that stopped").filter((text) => text.includes("FROM loads"));
   expect(await psql("stale.sql", stale)).toBe("t\n");
   for (const text of [load!, load!.replaceAll("TRUNCATE", "DELETE FROM")]) {
     await psql("load.sql", text);
@@ -516,5 +538,5 @@ INSERT INTO signups VALUES ${emails.map((email) => `('${email}')`)}, (NULL);\n`;
   const rows = emails.map((email, i) => (i < 2 ? `${email}|t|${listed}` : `${email}|f|`));
   const found = await psql("emails.sql", `${signups}${domains}`);
   expect(found.trimEnd().split("\n").toSorted()).toEqual([...rows, "|f|"].toSorted());
-  tried(import.meta.path, "PostgreSQL", postgres.version, "joins with CSV exports, as in exports.md");
+  tried(import.meta.path, "PostgreSQL", postgres.version, "joins with CSV exports, as in warehouses.md");
 });
