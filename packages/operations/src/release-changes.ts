@@ -162,8 +162,7 @@ function* walk(
   visit: (address: IpAddress, bits: number) => void,
 ): Steps<void> {
   let visited = 0;
-  const address = new IpAddress();
-  address.family = family;
+  const address = new IpAddress(family);
   for (let isOpen = true; isOpen; ) {
     let bits = alignedBits(address);
     for (const segment of segments) bits = Math.max(bits, segment.networkBits(address));

@@ -127,9 +127,7 @@ export function networksBy<Key>(
     source.walk(family, (w0, w1, w2, w3, bits, id) => {
       const keys = keysOf(id);
       if (keys.length === 0) return;
-      const address = new IpAddress();
-      address.family = family;
-      address.words.set(family === 4 ? [w0] : [w0, w1, w2, w3]);
+      const address = new IpAddress(family, family === 4 ? [w0] : [w0, w1, w2, w3]);
       for (const key of keys) {
         const known = networks.get(key);
         if (known === undefined) networks.set(key, [{ address, bits }]);

@@ -166,9 +166,7 @@ function serverNetworks(lists: readonly NetworkClaims[], rule: Rule): Found[] {
       const key = keyOf(rule, address.words[0]!, address.words[1]!);
       let known = found.get(key);
       if (known === undefined) {
-        const start = new IpAddress();
-        start.family = rule.family;
-        start.words.set(address.words);
+        const start = new IpAddress(rule.family, address.words);
         known = { network: networkAround(start, rule.bits), servers: new Set() };
         found.set(key, known);
       }

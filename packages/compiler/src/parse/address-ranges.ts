@@ -4,21 +4,29 @@
 // dshield-block    DShield: first TAB last TAB bits TAB attacks TAB name TAB country TAB email
 // network-lines    an address, a network or a range like 192.0.2.1-192.0.2.9 per line; text after # or ; is ignored
 
-import { formatPrefix, IpAddress, type Prefix, parseRawIp } from "@inkling/engine";
+import {
+  addSize,
+  formatPrefix,
+  IpAddress,
+  networksOf,
+  type Prefix,
+  parseRawIp,
+  RangeColumns,
+} from "@inkling/engine";
 import { NetworkList } from "./network-list.ts";
 import { type EntryList, lineParser } from "./parser.ts";
 import { findDate, findStatedDate } from "./text.ts";
 
 const IPV4_END = 2n ** 32n;
 const IPV6_END = 2n ** 128n;
-const MAPPED = 0xffffn << 32n;
 
 /** Each number must be followed by a comma, because a number that was cut short would be a different number. */
 const NUMBERS = /^"?([0-9]{1,39})"?,"?([0-9]{1,39})"?,/;
 
 export const parseIpRangeCsv = lineParser(NetworkList, () => (line, number, list) => {
   const match = NUMBERS.exec(line);
-  addAll(list, number, match && networksOfNumbers(BigInt(match[1]!), BigInt(match[2]!)));
+  const [first, last] = match?.slice(1).map((digits) => addressOf(BigInt(digits))) ?? [];
+  addAll(list, number, networksBetween(first, last));
   return undefined;
 });
 
@@ -29,7 +37,7 @@ export const parseDshieldBlock = lineParser(NetworkList, () => (line, number, li
   if (line.startsWith("#")) return findDate(UPDATED.exec(line)?.[1]);
   if (HEADING.test(line)) return undefined;
   const [first = "", last = "", bits] = line.split("\t", 3);
-  addAll(list, number, bits === undefined ? null : networksBetween(parseRawIp(first), parseRawIp(last)));
+  addAll(list, number, bits === undefined ? undefined : networksBetween(parseRawIp(first), parseRawIp(last)));
   return undefined;
 });
 
@@ -61,8 +69,8 @@ export function addRange(list: Adds, number: number, text: string): void {
   addAll(list, number, networksBetween(first, last));
 }
 
-function addAll(list: Adds, number: number, networks: readonly Prefix[] | null | undefined): void {
-  if (!networks)
+function addAll(list: Adds, number: number, networks: readonly Prefix[] | undefined): void {
+  if (networks === undefined)
     list.tally.fail(
       number,
       "is not an address range, which goes from a lower to a higher address of one family",
@@ -71,49 +79,35 @@ function addAll(list: Adds, number: number, networks: readonly Prefix[] | null |
   for (const network of networks ?? []) list.add(number, formatPrefix(network)); // unwraps IPv4 inside IPv6
 }
 
-/** Converts integers below 2^32 to IPv4, and larger integers to IPv6. Mapped IPv4 addresses become IPv4. */
-function networksOfNumbers(first: bigint, last: bigint): Prefix[] | undefined {
-  if (last >= IPV6_END) return undefined;
-  if (last < IPV4_END) return split(first, last, 4);
-  if (first >> 32n === 0xffffn && last >> 32n === 0xffffn) return split(first - MAPPED, last - MAPPED, 4);
-  return split(first, last, 6);
-}
-
-function networksBetween(first: IpAddress | undefined, last: IpAddress | undefined): Prefix[] | undefined {
-  if (first === undefined || last === undefined || first.family !== last.family) return undefined;
-  return split(toNumber(first), toNumber(last), first.family as 4 | 6);
-}
-
-function toNumber({ family, words }: IpAddress): bigint {
-  const count = family === 4 ? 1 : 4;
-  let value = 0n;
-  for (let k = 0; k < count; k++) value = (value << 32n) | BigInt(words[k]!);
-  return value;
+/** Converts an integer below 2^32 to an IPv4 address, and a larger one to an IPv6 address. */
+function addressOf(number: bigint): IpAddress | undefined {
+  if (number >= IPV6_END) return undefined;
+  if (number < IPV4_END) return new IpAddress(4, [Number(number)]);
+  return new IpAddress(
+    6,
+    [96n, 64n, 32n, 0n].map((shift) => Number((number >> shift) & 0xffffffffn)),
+  );
 }
 
 /** Returns the fewest networks that make up a range: at most 254. Undefined if the range is invalid. */
-function split(first: bigint, last: bigint, family: 4 | 6): Prefix[] | undefined {
-  if (first > last) return undefined;
-  const width = family === 4 ? 32 : 128;
-  const networks: Prefix[] = [];
-  for (let from = first; from <= last; ) {
-    const aligned = from === 0n ? width : log2(from & -from);
-    const size = Math.min(aligned, log2(last - from + 1n));
-    networks.push({ address: toAddress(from, family), bits: width - size });
-    from += 1n << BigInt(size);
-  }
-  return networks;
-}
-
-/** Returns the logarithm to base 2, rounded down. */
-const log2 = (value: bigint): number => value.toString(2).length - 1;
-
-function toAddress(value: bigint, family: 4 | 6): IpAddress {
-  const address = new IpAddress();
-  const count = family === 4 ? 1 : 4;
-  address.family = family;
-  for (let k = 0; k < count; k++) {
-    address.words[k] = Number((value >> BigInt(32 * (count - 1 - k))) & 0xffffffffn);
-  }
-  return address;
+export function networksBetween(
+  first: IpAddress | undefined,
+  last: IpAddress | undefined,
+): Prefix[] | undefined {
+  if (first === undefined || last === undefined || first.family !== last.family) return undefined;
+  const { family } = first;
+  const [a, b] = [first.words, last.words];
+  const differing = a.findIndex((word, k) => word !== b[k]);
+  if (differing >= 0 && a[differing]! > b[differing]!) return undefined;
+  const range = new RangeColumns(family, 3);
+  const append = (words: Uint32Array, value: number) =>
+    range.append(words[0]!, words[1]!, words[2]!, words[3]!, value);
+  if (a.some((word) => word !== 0)) append(new Uint32Array(4), 0);
+  append(a, 1);
+  const next = b.slice();
+  if (addSize(next, family === 4 ? 32 : 128)) append(next, 0);
+  return Array.from(networksOf(range), ({ words, bits }) => ({
+    address: new IpAddress(family, words),
+    bits,
+  }));
 }

@@ -96,12 +96,15 @@ export function isSpecialUse({ address, bits }: Prefix): boolean {
   const row = specialUse(address);
   if (row === undefined) return false;
   if (row.prefix.bits <= bits) return true;
-  if (bits >= WIDEST_SPECIAL) return false;
-  const upper = new IpAddress();
-  upper.family = address.family;
-  upper.words.set(address.words);
-  upper.words[0]! |= 1 << (31 - bits);
-  return isSpecialUse({ address, bits: bits + 1 }) && isSpecialUse({ address: upper, bits: bits + 1 });
+  return bits < WIDEST_SPECIAL && halves({ address, bits }).every(isSpecialUse);
+}
+
+export function halves({ address: { family, words }, bits }: Prefix): Prefix[] {
+  return [0, 1].map((bit) => {
+    const address = new IpAddress(family, words);
+    address.words[bits >>> 5]! += bit * 2 ** (31 - (bits & 31));
+    return { address, bits: bits + 1 };
+  });
 }
 
 /** Sorts IPv4 before IPv6, then by address, then wider networks first. */

@@ -9,6 +9,7 @@
 
 import { IpAddress, type Prefix, parseIp, parsePrefix } from "@inkling/engine";
 import { FeedError } from "../catalog/feed.ts";
+import { networksBetween } from "./address-ranges.ts";
 import { Tally } from "./tally.ts";
 import { forEachLine, readText } from "./text.ts";
 
@@ -65,20 +66,9 @@ export function parseNroDelegated(body: Uint8Array): readonly Delegation[] {
 /** Returns the networks that make up `count` addresses, starting at `start`. The count need not be a power of two. */
 function splitIpv4(start: string, count: string): Prefix[] | undefined {
   const address = parseIp(start);
-  if (address === undefined || address.family !== 4 || !/^[1-9][0-9]{0,9}$/.test(count)) return undefined;
-  let from = address.words[0]!;
-  const end = from + Number(count);
-  if (end > 2 ** 32) return undefined;
-  const prefixes: Prefix[] = [];
-  while (from < end) {
-    let bits = 32;
-    while (bits > 0 && from % 2 ** (33 - bits) === 0 && from + 2 ** (33 - bits) <= end) bits--;
-    const network = new IpAddress();
-    network.words[0] = from;
-    prefixes.push({ address: network, bits });
-    from += 2 ** (32 - bits);
-  }
-  return prefixes;
+  if (address?.family !== 4 || !/^[1-9][0-9]{0,9}$/.test(count)) return undefined;
+  const last = address.words[0]! + Number(count) - 1;
+  return last < 2 ** 32 ? networksBetween(address, new IpAddress(4, [last])) : undefined;
 }
 
 function ipv6(start: string, length: string): Prefix[] | undefined {

@@ -168,9 +168,7 @@ function widen(networks: readonly Prefix[]): Network[] {
   const wider = new Map<string, Network>();
   for (const { address, bits } of networks) {
     if (address.family === 4 || bits <= ABUSE_BITS_6) continue;
-    const start = new IpAddress();
-    start.family = 6;
-    start.words.set(address.words.subarray(0, ABUSE_BITS_6 / 32));
+    const start = new IpAddress(6, address.words.subarray(0, ABUSE_BITS_6 / 32));
     wider.set(start.words.join(), { network: { address: start, bits: ABUSE_BITS_6 }, why: WIDENED });
   }
   return [...wider.values()];

@@ -3,7 +3,8 @@
 //
 // Intervals may overlap, even within a source. Cost: O(n log n) in the number of intervals.
 
-import { IpAddress, type Prefix, prefixContains, RangeColumns } from "@inkling/engine";
+import { type Prefix, prefixContains, RangeColumns } from "@inkling/engine";
+import { halves } from "../parse/network-list.ts";
 
 /** An interval from `start` (inclusive) to `end` (exclusive); `start < end`. */
 export interface Interval {
@@ -116,14 +117,4 @@ function cut(network: Prefix, holes: readonly Prefix[]): Prefix[] {
   if (holes.some((hole) => hole.bits <= network.bits && prefixContains(hole, network.address))) return [];
   const inside = holes.filter((hole) => hole.bits > network.bits && prefixContains(network, hole.address));
   return inside.length === 0 ? [network] : halves(network).flatMap((half) => cut(half, inside));
-}
-
-function halves({ address, bits }: Prefix): Prefix[] {
-  return [0, 1].map((bit) => {
-    const start = new IpAddress();
-    start.family = address.family;
-    start.words.set(address.words);
-    start.words[bits >>> 5]! += bit * 2 ** (31 - (bits & 31));
-    return { address: start, bits: bits + 1 };
-  });
 }

@@ -50,8 +50,7 @@ function withValues(
 ): RangeColumns {
   const { family, width, starts, values } = columns;
   const out = new RangeColumns(family, Math.max(columns.length, 1));
-  const start = new IpAddress();
-  start.family = family;
+  const start = new IpAddress(family);
   const w = start.words;
   for (let i = 0; i < columns.length; i++) {
     for (let k = 0; k < width; k++) w[k] = starts[i * width + k]!;

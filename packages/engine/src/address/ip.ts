@@ -24,8 +24,14 @@ export const MAX_IP_TEXT = 45;
  * IPv4 uses only `words[0]`; IPv6 uses all four words, most significant first.
  */
 export class IpAddress {
-  family: 4 | 6 = 4;
+  family: 4 | 6;
   readonly words = new Uint32Array(4);
+
+  /** @param words the first words; the others are 0 */
+  constructor(family: 4 | 6 = 4, words: ArrayLike<number> = []) {
+    this.family = family;
+    this.words.set(words);
+  }
 }
 
 declare const unwrapped: unique symbol;

@@ -193,19 +193,18 @@ function* networksOfSystem(asn: number, segment: IpSegment): Steps<SystemNetwork
 }
 
 function* networksWith(records: ReadonlySet<number>, segment: IpSegment, family: 4 | 6): Steps<Prefix[]> {
-  const whole = new IpAddress();
-  whole.family = family;
   const found: Prefix[] = [];
-  yield* visitParts([{ address: whole, bits: 0 }], [segment, unansweredNetworks()], (address, bits) => {
-    if (records.has(segment.record(address)) && unansweredNetworks().find(address) === undefined) {
-      const copy = new IpAddress();
-      copy.family = family;
-      copy.words.set(address.words);
-      found.push({ address: copy, bits });
-      mergeLast(found);
-    }
-    return true;
-  });
+  yield* visitParts(
+    [{ address: new IpAddress(family), bits: 0 }],
+    [segment, unansweredNetworks()],
+    (address, bits) => {
+      if (records.has(segment.record(address)) && unansweredNetworks().find(address) === undefined) {
+        found.push({ address: new IpAddress(family, address.words), bits });
+        mergeLast(found);
+      }
+      return true;
+    },
+  );
   return found;
 }
 
