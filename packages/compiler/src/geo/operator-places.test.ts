@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { IpSegment, parseIp, parsePrefix } from "@inkling/engine";
 import { parseGeofeed } from "../parse/geofeed.ts";
-import { parseGluetun } from "../parse/json-formats.ts";
+import { parseNetworks } from "../parse/index.ts";
 import { comparePrefixes } from "../parse/network-list.ts";
 import type { Place } from "../place/place.ts";
 import { geoTable } from "../segments/geo-table.ts";
@@ -164,7 +164,7 @@ describe("the place of a VPN's server", () => {
       return { country, city, ips: [ip] };
     });
     const file = new TextEncoder().encode(JSON.stringify({ timestamp: 1_785_585_600, servers: records }));
-    const stated = placesOfServers(parseGluetun(file).stated);
+    const stated = placesOfServers(parseNetworks("gluetun-json", file).stated!);
     return { id: "vpn-servers", networks: stated.networks, stated, isOfServers: true };
   };
   test.each([

@@ -9,9 +9,9 @@
 import type { Prefix } from "@inkling/engine";
 import { z } from "zod";
 import { NetworkList } from "./network-list.ts";
-import { parsed, readJson } from "./parser.ts";
+import { forEachEntry, parsed, readJson } from "./parser.ts";
 import { Tally } from "./tally.ts";
-import { findDate, forEachLine, LONG, readText } from "./text.ts";
+import { findDate, readText } from "./text.ts";
 
 export interface NetworkGroup {
   /** Who runs the networks, in lower case, if the list states it. */
@@ -26,23 +26,17 @@ const ROW = /^([^;]+);.*;([01](?:\.\d+)?)$/;
 
 /** Networks with a confidence below 1 also serve ordinary people, so they are doubtful. */
 export function parseAvastel(body: Uint8Array) {
-  const text = readText(body);
   const list = new NetworkList(new Tally());
   const [sure, doubtful]: [Prefix[], Prefix[]] = [[], []];
   let publishedAt: Date | undefined;
-  forEachLine(
-    text,
-    (line, number) => {
-      if (line.startsWith("#")) publishedAt ??= findDate(/^# Last update:\s*(\S+)/.exec(line)?.[1]);
-      if (line.startsWith("#") || line === HEADER) return;
-      const match = ROW.exec(line);
-      if (match === null) list.tally.fail(number, "is not network;organization;confidence");
-      const network = match === null ? undefined : list.add(number, match[1]!);
-      if (network !== undefined) (Number(match![2]) === 1 ? sure : doubtful).push(network);
-    },
-    (_line, number) => list.tally.fail(number, LONG),
-  );
-  list.tally.checkLines(text);
+  forEachEntry(readText(body), list.tally, (line, number) => {
+    if (line.startsWith("#")) publishedAt ??= findDate(/^# Last update:\s*(\S+)/.exec(line)?.[1]);
+    if (line.startsWith("#") || line === HEADER) return;
+    const match = ROW.exec(line);
+    if (match === null) list.tally.fail(number, "is not network;organization;confidence");
+    const network = match === null ? undefined : list.add(number, match[1]!);
+    if (network !== undefined) (Number(match![2]) === 1 ? sure : doubtful).push(network);
+  });
   const groups: NetworkGroup[] = [
     { isDoubtful: false, networks: sure },
     { isDoubtful: true, networks: doubtful },

@@ -5,33 +5,8 @@ import { EXTENSIONS, type Feed, FeedError, type Format } from "../catalog/feed.t
 import { parseDshieldBlock, parseIpRangeCsv, parseNetworkLines } from "./address-ranges.ts";
 import { parseGeofeed } from "./geofeed.ts";
 import { type NetworkGroup, parseAvastel, parseIpverseBots } from "./grouped-networks.ts";
-import {
-  parseAbuseipdb,
-  parseDomainJson,
-  parseFakefilterJson,
-  parseFastlyJson,
-  parseGithubMeta,
-  parseGluetun,
-  parseJsonDomains,
-  parseJsonNetworks,
-  parseMispDomains,
-  parseMispJson,
-  parseMonosans,
-  parseOnionoo,
-  parseOrganisations,
-  parsePrefixJson,
-  parseQuotedDomains,
-  parseSignedJson,
-} from "./json-formats.ts";
-import {
-  parseDomainLines,
-  parseFakefilterText,
-  parseIpLines,
-  parseMailHosts,
-  parseProxyLines,
-  parseRankedDomains,
-  parseSpamhaus,
-} from "./line-formats.ts";
+import { JSON_DOMAINS, JSON_NETWORKS } from "./json-formats.ts";
+import { LINE_DOMAINS, LINE_NETWORKS } from "./line-formats.ts";
 import { type Delegation, parseNroDelegated } from "./nro-delegated.ts";
 import { parseExitNetworks, parseOperatorSystems, parseRelayDomains } from "./own-lists.ts";
 import { isSystemFormat, parseSystemKinds, type SystemKinds } from "./system-kinds.ts";
@@ -42,9 +17,9 @@ export type { StatedPlace, StatedPlaces } from "./geofeed.ts";
  * The networks of a feed. The networks of a geofeed also have places and lines. If the entries differ in what they
  * mean, the same networks are also in groups.
  */
-export type ParsedNetworks = ReturnType<typeof parseIpLines> &
+export type ParsedNetworks = ReturnType<(typeof LINE_NETWORKS)["ip-lines"]> &
   Partial<ReturnType<typeof parseGeofeed>> & { readonly groups?: readonly NetworkGroup[] };
-export type ParsedDomains = ReturnType<typeof parseDomainLines>;
+export type ParsedDomains = ReturnType<(typeof LINE_DOMAINS)["domain-lines"]>;
 /** The content of one file. */
 export type ParsedFile =
   | ParsedNetworks
@@ -57,39 +32,20 @@ export type ParsedFile =
 type Parse<Parsed> = (body: Uint8Array, paths: readonly string[]) => Parsed;
 
 const NETWORK_PARSERS: { readonly [F in Format]?: Parse<ParsedNetworks> } = {
-  "ip-lines": parseIpLines,
+  ...LINE_NETWORKS,
+  ...JSON_NETWORKS,
   "network-lines": parseNetworkLines,
-  "json-networks": parseJsonNetworks,
-  "geofeed-csv": parseGeofeed,
-  "spamhaus-json-lines": parseSpamhaus,
-  "onionoo-json": parseOnionoo,
-  "monosans-json": parseMonosans,
-  "gluetun-json": parseGluetun,
-  "avastel-csv": parseAvastel,
-  "ipverse-bots": parseIpverseBots,
-  "signed-json": parseSignedJson,
-  "abuseipdb-json": parseAbuseipdb,
   "ip-range-csv": parseIpRangeCsv,
   "dshield-block": parseDshieldBlock,
-  "proxy-lines": parseProxyLines,
-  "prefix-json": parsePrefixJson,
-  "fastly-json": parseFastlyJson,
-  "github-meta": parseGithubMeta,
-  "misp-json": parseMispJson,
+  "geofeed-csv": parseGeofeed,
+  "avastel-csv": parseAvastel,
+  "ipverse-bots": parseIpverseBots,
   "exit-networks": parseExitNetworks,
 };
 
 const DOMAIN_PARSERS: { readonly [F in Format]?: Parse<ParsedDomains> } = {
-  "domain-lines": parseDomainLines,
-  "json-domains": parseJsonDomains,
-  "domain-json": parseDomainJson,
-  "quoted-domains": parseQuotedDomains,
-  "fakefilter-text": parseFakefilterText,
-  "fakefilter-json": parseFakefilterJson,
-  "misp-domains": parseMispDomains,
-  "ranked-domains": parseRankedDomains,
-  "organisation-websites": parseOrganisations,
-  "mail-hosts": parseMailHosts,
+  ...LINE_DOMAINS,
+  ...JSON_DOMAINS,
   "relay-domains": parseRelayDomains,
 };
 

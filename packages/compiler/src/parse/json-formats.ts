@@ -6,9 +6,8 @@
 // note the dates in lists of crawlers and CDNs are ignored, because they state when the list last changed, which may be
 //      years ago
 
-import { parseTime } from "@inkling/engine";
 import { z } from "zod";
-import { FeedError } from "../catalog/feed.ts";
+import { FeedError, type Format } from "../catalog/feed.ts";
 import { parseJsonPath, selectJson } from "../catalog/json-path.ts";
 import { addNetworks } from "./address-ranges.ts";
 import { DomainList } from "./domain-list.ts";
@@ -20,82 +19,6 @@ import { Tally } from "./tally.ts";
 import { findDate, readText } from "./text.ts";
 
 const texts = z.array(z.string());
-
-function addEach(list: EntryList, entries: readonly string[]): undefined {
-  for (const [index, text] of entries.entries()) list.add(index + 1, text);
-}
-
-export const parseDomainJson = jsonParser(DomainList, texts, (file, list) =>
-  addEach(
-    list,
-    file.map((domain) => domain.trim()),
-  ),
-);
-
-/** The array of domains in a program: its first array of texts. */
-export function parseQuotedDomains(body: Uint8Array) {
-  const text = readText(body);
-  const start = text.indexOf('["');
-  const end = text.indexOf('"]', start);
-  if (start < 0 || end < 0) throw new FeedError("has no array of texts");
-  return parseDomainJson(new TextEncoder().encode(text.slice(start, end + 2)));
-}
-
-/** The official websites that Wikidata has for each organisation. */
-export const parseOrganisations = jsonParser(
-  DomainList,
-  z.object({ wikidata: z.record(z.string(), z.object({ officialWebsites: texts.optional() })) }),
-  ({ wikidata }, list) => {
-    for (const [index, { officialWebsites = [] }] of Object.values(wikidata).entries()) {
-      for (const url of officialWebsites)
-        list.add(index + 1, URL.canParse(url) ? new URL(url).hostname.replace(/^www\./, "") : "");
-    }
-    return undefined;
-  },
-);
-
-/** Lists of crawlers, in the format of Google and Microsoft. */
-export const parsePrefixJson = jsonParser(
-  NetworkList,
-  z.object({
-    prefixes: z.array(z.union([z.object({ ipv4Prefix: z.string() }), z.object({ ipv6Prefix: z.string() })])),
-  }),
-  ({ prefixes }, list) =>
-    addEach(
-      list,
-      prefixes.map((row) => ("ipv4Prefix" in row ? row.ipv4Prefix : row.ipv6Prefix)),
-    ),
-);
-
-export const parseFastlyJson = jsonParser(
-  NetworkList,
-  z.object({ addresses: texts, ipv6_addresses: texts }),
-  (file, list) => addEach(list, [...file.addresses, ...file.ipv6_addresses]),
-);
-
-/** GitHub publishes all its networks. This parser reads only the networks from which webhooks are sent. */
-export const parseGithubMeta = jsonParser(NetworkList, z.object({ hooks: texts }), ({ hooks }, list) =>
-  addEach(list, hooks),
-);
-
-/** In most lists, `version` is a date, such as 20260801. */
-const warningList = z.object({
-  list: texts,
-  version: z.union([z.string(), z.number()]).optional().catch(undefined),
-});
-
-function readWarningList({ list: entries, version }: z.infer<typeof warningList>, list: EntryList) {
-  addEach(list, entries);
-  const day = /^(20\d\d)(\d\d)(\d\d)$/.exec(String(version));
-  const at = day === null ? undefined : parseTime(`${day[1]}-${day[2]}-${day[3]}`);
-  return at === undefined ? undefined : new Date(at);
-}
-
-/** A MISP warning list of networks. */
-export const parseMispJson = jsonParser(NetworkList, warningList, readWarningList);
-
-/** A MISP warning list of domains. */
-export const parseMispDomains = jsonParser(DomainList, warningList, readWarningList);
 
 /**
  * Calls `use` with each text that the paths lead to. If there are several paths, some may lead to nothing, such as
@@ -137,28 +60,40 @@ const pathParser =
       MAX_OWN_VALUES,
     )(body);
 
-export const parseJsonNetworks = pathParser(NetworkList, addNetworks);
-export const parseJsonDomains = pathParser(DomainList, (list, number, text) => list.add(number, text));
+const parseNetworksAt = pathParser(NetworkList, addNetworks);
+const parseDomainsAt = pathParser(DomainList, (list, number, text) => list.add(number, text));
 
 /** Private Internet Access signs its list, and puts the signature after the first line. */
-export function parseSignedJson(body: Uint8Array, paths: readonly string[]) {
+function parseSigned(body: Uint8Array, paths: readonly string[]) {
   const end = readText(body).includes("\n") ? body.indexOf(0x0a) : -1;
   if (end < 0) throw new FeedError("is truncated: the signature after the first line is missing");
-  return parseJsonNetworks(body.subarray(0, end), paths);
+  return parseNetworksAt(body.subarray(0, end), paths);
 }
 
-/** Working proxies: for each, the address that clients connect to, and the address from which it sends traffic. */
-export const parseMonosans = jsonParser(
-  NetworkList,
-  z.array(z.object({ host: z.string(), exit_ip: z.string().nullish() })),
-  (proxies, list) => {
-    for (const [index, { host, exit_ip }] of proxies.entries()) {
-      list.add(index + 1, host);
-      if (exit_ip) list.add(index + 1, exit_ip);
-    }
-    return undefined;
-  },
-);
+/** The array of domains in a program: its first array of texts. */
+function parseQuoted(body: Uint8Array) {
+  const text = readText(body);
+  const start = text.indexOf('["');
+  const end = text.indexOf('"]', start);
+  if (start < 0 || end < 0) throw new FeedError("has no array of texts");
+  return parseDomainsAt(new TextEncoder().encode(text.slice(start, end + 2)), ["$[*]"]);
+}
+
+/** In most of MISP's warning lists, `version` is a date, such as 20260801. */
+const warningList = z.object({
+  list: texts,
+  version: z.union([z.string(), z.number()]).optional().catch(undefined),
+});
+
+function readWarningList({ list: entries, version }: z.infer<typeof warningList>, list: EntryList) {
+  addEach(list, entries);
+  const day = /^(20\d\d)(\d\d)(\d\d)$/.exec(String(version));
+  return findDate(day?.slice(1).join("-"));
+}
+
+function addEach(list: EntryList, entries: readonly string[]): undefined {
+  for (const [index, text] of entries.entries()) list.add(index + 1, text);
+}
 
 const vpnServers = z.object({
   timestamp: unixTime,
@@ -176,7 +111,7 @@ const vpnServers = z.object({
  * The servers of a VPN operator, with the addresses that its programs connect to, and their cities. Some operators call
  * the country a region. A city that the operator marks as virtual is left out.
  */
-export function parseGluetun(body: Uint8Array) {
+function parseGluetun(body: Uint8Array) {
   const list = new PlacedList(new Tally("record"));
   const { timestamp, servers } = readJson(readText(body), vpnServers);
   for (const [index, { ips, region, country = region, city = "" }] of servers.entries()) {
@@ -192,78 +127,121 @@ export function parseGluetun(body: Uint8Array) {
 /** The confidence that was requested. Entries with a lower confidence are skipped. */
 const MIN_CONFIDENCE = 100;
 
-export const parseAbuseipdb = jsonParser(
-  NetworkList,
-  z.object({
-    meta: z.object({ generatedAt: z.string().optional() }).optional(),
-    data: z.array(
-      z.object({
-        ipAddress: z.string(),
-        abuseConfidenceScore: z.number(),
-        lastReportedAt: z.string().optional().catch(undefined),
-      }),
-    ),
-  }),
-  ({ meta, data }, list) => {
-    let newest: Date | undefined;
-    for (const [index, { ipAddress, abuseConfidenceScore: score, lastReportedAt }] of data.entries()) {
-      newest = newerOf(newest, findDate(lastReportedAt));
-      if (score >= MIN_CONFIDENCE) list.add(index + 1, ipAddress);
-      else list.tally.pass(index + 1, `confidence is ${score}, but at least ${MIN_CONFIDENCE} is required`);
-    }
-    return findDate(meta?.generatedAt) ?? newest;
-  },
-);
-
 const WITH_PORT = /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+)):[0-9]{1,5}$/;
 
-export const parseOnionoo = jsonParser(
-  NetworkList,
-  z.object({
-    relays_published: z.string().optional(),
-    relays: z.array(
-      z.object({
-        or_addresses: texts,
-        exit_addresses: texts.optional(),
-        // The request asks for running exits only, but a copy created by hand may contain all relays.
-        flags: texts.optional(),
-        running: z.boolean().optional(),
-      }),
-    ),
-  }),
-  ({ relays, relays_published }, list) => {
-    for (const [index, relay] of relays.entries()) {
-      const number = index + 1;
-      if (relay.running === false || relay.flags?.includes("Exit") === false) {
-        list.tally.pass(number, "is not a running exit");
-        continue;
+export const JSON_NETWORKS = {
+  "json-networks": parseNetworksAt,
+  "signed-json": parseSigned,
+  // Lists of crawlers, in the format of Google and Microsoft.
+  "prefix-json": (body: Uint8Array) =>
+    parseNetworksAt(body, ["$.prefixes[*].ipv4Prefix", "$.prefixes[*].ipv6Prefix"]),
+  "fastly-json": jsonParser(
+    NetworkList,
+    z.object({ addresses: texts, ipv6_addresses: texts }),
+    (file, list) => addEach(list, [...file.addresses, ...file.ipv6_addresses]),
+  ),
+  // GitHub publishes all its networks. Only those from which it sends webhooks are read.
+  "github-meta": (body: Uint8Array) => parseNetworksAt(body, ["$.hooks[*]"]),
+  "misp-json": jsonParser(NetworkList, warningList, readWarningList),
+  // Working proxies: for each, the address that clients connect to, and the address from which it sends traffic.
+  "monosans-json": jsonParser(
+    NetworkList,
+    z.array(z.object({ host: z.string(), exit_ip: z.string().nullish() })),
+    (proxies, list) => {
+      for (const [index, { host, exit_ip }] of proxies.entries()) {
+        list.add(index + 1, host);
+        if (exit_ip) list.add(index + 1, exit_ip);
       }
-      for (const text of relay.or_addresses) {
-        const parts = WITH_PORT.exec(text);
-        if (parts === null) list.tally.fail(number, "is not an address with a port");
-        else list.add(number, (parts[1] ?? parts[2])!); // one of the two groups always matches
+      return undefined;
+    },
+  ),
+  "gluetun-json": parseGluetun,
+  "abuseipdb-json": jsonParser(
+    NetworkList,
+    z.object({
+      meta: z.object({ generatedAt: z.string().optional() }).optional(),
+      data: z.array(
+        z.object({
+          ipAddress: z.string(),
+          abuseConfidenceScore: z.number(),
+          lastReportedAt: z.string().optional().catch(undefined),
+        }),
+      ),
+    }),
+    ({ meta, data }, list) => {
+      let newest: Date | undefined;
+      for (const [index, { ipAddress, abuseConfidenceScore: score, lastReportedAt }] of data.entries()) {
+        newest = newerOf(newest, findDate(lastReportedAt));
+        if (score >= MIN_CONFIDENCE) list.add(index + 1, ipAddress);
+        else list.tally.pass(index + 1, `confidence is ${score}, but at least ${MIN_CONFIDENCE} is required`);
       }
-      for (const text of relay.exit_addresses ?? []) list.add(number, text);
-    }
-    return findDate(relays_published);
-  },
-);
+      return findDate(meta?.generatedAt) ?? newest;
+    },
+  ),
+  "onionoo-json": jsonParser(
+    NetworkList,
+    z.object({
+      relays_published: z.string().optional(),
+      relays: z.array(
+        z.object({
+          or_addresses: texts,
+          exit_addresses: texts.optional(),
+          // The request asks for running exits only, but a copy created by hand may contain all relays.
+          flags: texts.optional(),
+          running: z.boolean().optional(),
+        }),
+      ),
+    }),
+    ({ relays, relays_published }, list) => {
+      for (const [index, relay] of relays.entries()) {
+        const number = index + 1;
+        if (relay.running === false || relay.flags?.includes("Exit") === false) {
+          list.tally.pass(number, "is not a running exit");
+          continue;
+        }
+        for (const text of relay.or_addresses) {
+          const parts = WITH_PORT.exec(text);
+          if (parts === null) list.tally.fail(number, "is not an address with a port");
+          else list.add(number, (parts[1] ?? parts[2])!); // one of the two groups always matches
+        }
+        for (const text of relay.exit_addresses ?? []) list.add(number, text);
+      }
+      return findDate(relays_published);
+    },
+  ),
+} satisfies { readonly [F in Format]?: unknown };
 
-/**
- * FakeFilter groups hosts by registrable domain. Only the hosts are used, because a dynamic-DNS domain has many owners.
- */
-export const parseFakefilterJson = jsonParser(
-  DomainList,
-  z.object({
-    version: z.literal(2),
-    t: unixTime,
-    domains: z.record(z.string(), z.object({ providers: texts, hosts: z.record(z.string(), z.unknown()) })),
-  }),
-  (file, list) => {
-    for (const [index, { providers, hosts }] of Object.values(file.domains).entries()) {
-      const service = providers.map(toService).find((name) => name !== "") ?? "";
-      for (const host of Object.keys(hosts)) list.add(index + 1, host, service);
-    }
-    return new Date(file.t * 1000);
-  },
-);
+export const JSON_DOMAINS = {
+  "json-domains": parseDomainsAt,
+  "domain-json": (body: Uint8Array) => parseDomainsAt(body, ["$[*]"]),
+  "quoted-domains": parseQuoted,
+  "misp-domains": jsonParser(DomainList, warningList, readWarningList),
+  // The official websites that Wikidata has for each organisation.
+  "organisation-websites": jsonParser(
+    DomainList,
+    z.object({ wikidata: z.record(z.string(), z.object({ officialWebsites: texts.optional() })) }),
+    ({ wikidata }, list) => {
+      for (const [index, { officialWebsites = [] }] of Object.values(wikidata).entries()) {
+        for (const url of officialWebsites)
+          list.add(index + 1, URL.canParse(url) ? new URL(url).hostname.replace(/^www\./, "") : "");
+      }
+      return undefined;
+    },
+  ),
+  // FakeFilter groups hosts by registrable domain. Only the hosts are used, because a dynamic-DNS domain has many owners.
+  "fakefilter-json": jsonParser(
+    DomainList,
+    z.object({
+      version: z.literal(2),
+      t: unixTime,
+      domains: z.record(z.string(), z.object({ providers: texts, hosts: z.record(z.string(), z.unknown()) })),
+    }),
+    (file, list) => {
+      for (const [index, { providers, hosts }] of Object.values(file.domains).entries()) {
+        const service = providers.map(toService).find((name) => name !== "") ?? "";
+        for (const host of Object.keys(hosts)) list.add(index + 1, host, service);
+      }
+      return new Date(file.t * 1000);
+    },
+  ),
+} satisfies { readonly [F in Format]?: unknown };

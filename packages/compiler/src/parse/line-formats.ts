@@ -7,7 +7,7 @@
 
 import { toAsciiDomain } from "@inkling/engine";
 import { z } from "zod";
-import { FeedError } from "../catalog/feed.ts";
+import { FeedError, type Format } from "../catalog/feed.ts";
 import { DomainList } from "./domain-list.ts";
 import { NetworkList } from "./network-list.ts";
 import { lineParser, parsed, type ReadLine, readJson, unixTime } from "./parser.ts";
@@ -24,11 +24,8 @@ function entryReader(comment: RegExp): ReadLine {
   };
 }
 
-export const parseIpLines = lineParser(NetworkList, () => entryReader(/[#;]/));
-export const parseDomainLines = lineParser(DomainList, () => entryReader(/#/));
-
 /** The service of each domain is its rank. */
-export const parseRankedDomains = lineParser(DomainList, () => (line, number, list) => {
+const parseRankedDomains = lineParser(DomainList, () => (line, number, list) => {
   const comma = line.indexOf(",");
   const rank = line.slice(0, Math.max(comma, 0));
   if (/^[1-9][0-9]{0,6}$/.test(rank)) list.add(number, line.slice(comma + 1), rank);
@@ -37,7 +34,7 @@ export const parseRankedDomains = lineParser(DomainList, () => (line, number, li
 });
 
 /** The service of each domain is the date of its lookup, and its hosts. */
-export const parseMailHosts = lineParser(DomainList, () => (line, number, list) => {
+const parseMailHosts = lineParser(DomainList, () => (line, number, list) => {
   if (line.startsWith("#")) return findStatedDate(line);
   const [domain = "", date = "", hosts = ""] = line.split(",");
   const isValid = hosts === "" || hosts.split(" ").every((host) => toAsciiDomain(host) === host);
@@ -49,7 +46,7 @@ export const parseMailHosts = lineParser(DomainList, () => (line, number, list) 
 
 const PROXY = /^(?:[a-z0-9]+:\/\/)?(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+)):([0-9]{1,5})$/;
 
-export const parseProxyLines = lineParser(NetworkList, () => (line, number, list) => {
+const parseProxyLines = lineParser(NetworkList, () => (line, number, list) => {
   if (line.startsWith("#")) return undefined;
   const match = PROXY.exec(line);
   const address = match?.[1] ?? match?.[2];
@@ -64,7 +61,7 @@ export const parseProxyLines = lineParser(NetworkList, () => (line, number, list
  */
 export const toService = (name: string): string => toAsciiDomain(name) ?? "";
 
-export const parseFakefilterText = lineParser(DomainList, () => {
+const parseFakefilterText = lineParser(DomainList, () => {
   let service = "";
   return (line, number, list) => {
     if (line.startsWith("##")) service = toService(line.slice(2).trim());
@@ -91,7 +88,7 @@ const spamhausLine = z.union([
 ]);
 
 /** @throws FeedError in particular if the metadata is missing or states a different number of entries */
-export function parseSpamhaus(body: Uint8Array) {
+function parseSpamhaus(body: Uint8Array) {
   const list = new NetworkList(new Tally("record"));
   let records = 0;
   let end: Extract<z.infer<typeof spamhausLine>, { type: string }> | undefined;
@@ -111,3 +108,16 @@ export function parseSpamhaus(body: Uint8Array) {
   const copyright = COPYRIGHT.test(end.copyright ?? "") ? end.copyright : undefined;
   return parsed(list, { publishedAt: new Date(end.timestamp * 1000), copyright });
 }
+
+export const LINE_NETWORKS = {
+  "ip-lines": lineParser(NetworkList, () => entryReader(/[#;]/)),
+  "proxy-lines": parseProxyLines,
+  "spamhaus-json-lines": parseSpamhaus,
+} satisfies { readonly [F in Format]?: unknown };
+
+export const LINE_DOMAINS = {
+  "domain-lines": lineParser(DomainList, () => entryReader(/#/)),
+  "ranked-domains": parseRankedDomains,
+  "mail-hosts": parseMailHosts,
+  "fakefilter-text": parseFakefilterText,
+} satisfies { readonly [F in Format]?: unknown };

@@ -163,9 +163,9 @@ describe("samples of each network feed", () => {
       "a prefix of neither family",
       "prefix-json",
       '{"prefixes":[{"prefix":"192.0.2.0/24"}]}',
-      "expected format at prefixes.0",
+      "has nothing at $.prefixes[*].ipv4Prefix",
     ],
-    ["no prefixes", "prefix-json", '{"creationTime":"2026-08-01"}', "expected format at prefixes"],
+    ["no prefixes", "prefix-json", '{"creationTime":"2026-08-01"}', "has nothing at $.prefixes"],
     [
       "Fastly's without IPv6",
       "fastly-json",
@@ -695,7 +695,7 @@ describe("files that are refused", () => {
     ],
     ["host names", "monosans-json", '[{"host":"proxy.example"}]', /^has unusable entries, 1 of 1/],
     ["words", "domain-json", '["not","domains"]', /^has unusable entries, 2 of 2; the first is record 1: /],
-    ["numbers", "domain-json", "[1,2]", /^the file does not have the expected format at 0/],
+    ["numbers", "domain-json", "[1,2]", /^has unusable entries, 2 of 2; the first is record 1: is not text/],
     [
       "prose",
       "fakefilter-text",

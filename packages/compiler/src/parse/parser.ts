@@ -36,21 +36,26 @@ export function lineParser<Result>(make: MakeList<Result>, reader: () => ReadLin
     const read = reader();
     let ofFile: Date | undefined;
     let ofNewestEntry: Date | undefined;
-    forEachLine(
-      text,
-      (line, number) => {
-        const stated = read(line, number, list);
-        if (COMMENT.test(line)) ofFile ??= stated;
-        else ofNewestEntry = newerOf(ofNewestEntry, stated);
-      },
-      (_line, number) => list.tally.fail(number, LONG),
-    );
-    list.tally.checkLines(text);
+    forEachEntry(text, list.tally, (line, number) => {
+      const stated = read(line, number, list);
+      if (COMMENT.test(line)) ofFile ??= stated;
+      else ofNewestEntry = newerOf(ofNewestEntry, stated);
+    });
     return parsed(list, { publishedAt: ofFile ?? ofNewestEntry });
   };
 }
 
 const COMMENT = /^[#;]/;
+
+/** Calls `visit` with each line, and counts lines that are too long. @throws FeedError like {@link Tally.checkLines} */
+export function forEachEntry(
+  text: string,
+  tally: Tally,
+  visit: (line: string, number: number) => void,
+): void {
+  forEachLine(text, visit, (_line, number) => tally.fail(number, LONG));
+  tally.checkLines(text);
+}
 
 /** Returns the newer of two dates, because a file is at least as new as its newest entry. */
 export function newerOf(a: Date | undefined, b: Date | undefined): Date | undefined {

@@ -13,34 +13,30 @@
 import { z } from "zod";
 import type { NetworkKind } from "../catalog/claims.ts";
 import { FeedError, type Format } from "../catalog/feed.ts";
-import { readJson } from "./parser.ts";
+import { forEachEntry, readJson } from "./parser.ts";
 import { type Skips, Tally } from "./tally.ts";
-import { forEachLine, LONG, readText } from "./text.ts";
+import { readText } from "./text.ts";
 
 export interface SystemKinds extends Skips {
   readonly kinds: ReadonlyMap<number, NetworkKind>;
 }
 
 const MAX_ASN = 4_294_967_295;
-const CATEGORIES: ReadonlyMap<string, NetworkKind> = new Map(
-  Object.entries<NetworkKind>({
-    isp: "isp",
-    hosting: "hosting",
-    business: "business",
-    education_research: "education",
-    government_admin: "government",
-  }),
-);
+const CATEGORIES: ReadonlyMap<string, NetworkKind> = new Map([
+  ["isp", "isp"],
+  ["hosting", "hosting"],
+  ["business", "business"],
+  ["education_research", "education"],
+  ["government_admin", "government"],
+]);
 /** The other types, such as NSP, can be any kind of network. */
-const TYPES: ReadonlyMap<string, NetworkKind> = new Map(
-  Object.entries<NetworkKind>({
-    "Cable/DSL/ISP": "isp",
-    Content: "hosting",
-    Enterprise: "business",
-    "Educational/Research": "education",
-    Government: "government",
-  }),
-);
+const TYPES: ReadonlyMap<string, NetworkKind> = new Map([
+  ["Cable/DSL/ISP", "isp"],
+  ["Content", "hosting"],
+  ["Enterprise", "business"],
+  ["Educational/Research", "education"],
+  ["Government", "government"],
+]);
 /** The kind that each entry of a JSON document states, if it states one. */
 type Stated = readonly (readonly [asn: number, kind: NetworkKind | undefined])[];
 
@@ -91,23 +87,18 @@ export function parseSystemKinds(
   const pattern = isTable ? /^"?(\d{1,10})"?\s*,/ : /^AS(\d{1,10})\b/i;
   const tally = new Tally();
   const kinds = new Map<number, NetworkKind>();
-  forEachLine(
-    text,
-    (line, number) => {
-      if (line.startsWith("#") || line.startsWith(";")) return;
-      if (isTable && number === 1) {
-        if (!/^"?ASN"?\s*,/i.test(line)) throw new FeedError("line 1 is not the header ASN,Entity");
-        return;
-      }
-      const asn = Number(pattern.exec(line)?.[1] ?? 0);
-      if (asn < 1 || asn > MAX_ASN) tally.fail(number, "is not an autonomous system");
-      else {
-        tally.use();
-        kinds.set(asn, kind);
-      }
-    },
-    (_line, number) => tally.fail(number, LONG),
-  );
-  tally.checkLines(text);
+  forEachEntry(text, tally, (line, number) => {
+    if (line.startsWith("#") || line.startsWith(";")) return;
+    if (isTable && number === 1) {
+      if (!/^"?ASN"?\s*,/i.test(line)) throw new FeedError("line 1 is not the header ASN,Entity");
+      return;
+    }
+    const asn = Number(pattern.exec(line)?.[1] ?? 0);
+    if (asn < 1 || asn > MAX_ASN) tally.fail(number, "is not an autonomous system");
+    else {
+      tally.use();
+      kinds.set(asn, kind);
+    }
+  });
   return { kinds, ...tally.report };
 }
