@@ -40,19 +40,14 @@ export interface FeedCopy {
 export interface NoCopy {
   readonly source: CopySource;
   readonly error: string;
-  /** The source has no such file. This is reported, but does not count as a failure of the feed. */
-  readonly absent?: true;
-  /** The source returned 404. */
-  readonly notFound?: true;
+  /**
+   * `absent`: the mirror has no such file. `no credentials`: no request was sent. `late`: the file had not arrived when
+   * the build continued, which requests it again after its first release. None of these is a failure of the feed, while
+   * `not found`, a status of 404, is one.
+   */
+  readonly kind?: "absent" | "no credentials" | "late" | "not found";
   /** Why the source could not be reached. */
   readonly unreached?: string;
-  /** No request was sent, because credentials are missing. */
-  readonly notRequested?: true;
-  /**
-   * The file had not arrived when the build continued. This is not a failure. The same build requests the file again
-   * after its first release.
-   */
-  readonly late?: true;
   /** The publisher's Retry-After, as sent. */
   readonly retryAfter?: string;
 }

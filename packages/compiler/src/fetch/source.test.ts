@@ -137,8 +137,8 @@ describe("order of preference", () => {
     expect(publisher.requests.length).toBe(requestsBefore);
   });
   test("a mirror without the file differs from one whose file cannot be used", async () => {
-    expect((await collect(feed(), { mirror }))[0]).toMatchObject({ source: "mirror", absent: true });
-    expect((await collect(feed(), { mirror: publisher.base }))[0]).toMatchObject({ absent: true });
+    expect((await collect(feed(), { mirror }))[0]).toMatchObject({ source: "mirror", kind: "absent" });
+    expect((await collect(feed(), { mirror: publisher.base }))[0]).toMatchObject({ kind: "absent" });
     writeFileSync(join(mirror, "test-feed.txt"), "1".repeat(1_001));
     expect((await collect(feed(), { mirror }))[0]).not.toHaveProperty("absent");
     expect((await collect(feed(), { mirror: join(root, "gone") }))[0]).not.toHaveProperty("absent");
@@ -236,7 +236,7 @@ describe("mirror folder", () => {
   test("a folder that does not answer in time", async () => {
     put("test-feed.txt");
     const late = { mirror, deadline: performance.now() - 1 };
-    expect((await collect(feed(), late))[0]).toMatchObject({ source: "mirror", late: true });
+    expect((await collect(feed(), late))[0]).toMatchObject({ source: "mirror", kind: "late" });
     const times = { responseMs: 1, totalMs: 0 };
     expect(summaries(await collect(feed(), { mirror, times }))[0]).toBe(
       "mirror! the mirror ROOT/mirror did not respond within 0 ms",

@@ -18,6 +18,7 @@ import {
   type Feed,
   FeedError,
   maxBytesOf,
+  type PublisherRequest,
   requiredCredentials,
   type Seed,
   variableName,
@@ -98,8 +99,6 @@ export interface SourceOptions {
   /** Whether the operator accepts the held copy. */
   readonly accept?: boolean;
   readonly credentials?: Credentials;
-  /** Called before each request to a publisher. Each request has a time limit. */
-  readonly onRequest?: () => void;
   readonly times?: FetchTimes;
   /** The time at which the build continues without files that have not arrived, on the clock of performance.now(). */
   readonly deadline?: number | undefined;
@@ -160,13 +159,13 @@ async function* fromMirror(
     const copy = await attempt("mirror", () => readFromFolder(feed, mirror, kept, options));
     if (copy !== undefined) yield copy;
     else if (feed.own === undefined)
-      yield { source: "mirror", error: `the mirror ${mirror} has no file ${feed.id}.*`, absent: true };
+      yield { source: "mirror", error: `the mirror ${mirror} has no file ${feed.id}.*`, kind: "absent" };
   } else if (options.isDue !== false) {
     const { base, headers } = splitCredentials(mirror);
     const url = `${base}/${feed.id}.${EXTENSIONS[feed.format]}`;
     const candidate = await fetchFrom({ feed, url, headers, source: "mirror", options, kept });
     if (!isNotFound(candidate)) yield candidate;
-    else if (feed.own === undefined) yield { ...candidate, absent: true };
+    else if (feed.own === undefined) yield { ...candidate, kind: "absent" };
   }
 }
 
@@ -187,16 +186,13 @@ async function* fromPublisher(
   const lacking = lackingCredentials(feed, options);
   if (lacking.length > 0) {
     const error = `needs ${lacking.map(variableName).join(" and ")}`;
-    yield { source: "fetched", error, absent: true, notRequested: true };
+    yield { source: "fetched", error, kind: "no credentials" };
     return;
   }
   const urls = feed.urls(options.now);
   for (const [index, url] of urls.entries()) {
-    const { headers, ...secretRequest } = feed.request?.(url, options.credentials ?? {}) ?? {
-      url,
-      headers: {},
-    };
-    options.onRequest?.();
+    const secret: PublisherRequest = feed.request?.(url, options.credentials ?? {}) ?? { url };
+    const { headers, ...secretRequest } = secret;
     const candidate = await fetchFrom({
       feed,
       url,
@@ -276,9 +272,9 @@ async function fetchFrom(request: Request): Promise<Candidate> {
       source,
       error: `${url} ${error.message}${credentialsHint(feed, error)}`,
       ...(retryAfter && { retryAfter }),
-      ...(status === 404 && { notFound: true }),
+      ...(status === 404 && { kind: "not found" }),
       ...(error instanceof UnreachedError && { unreached: error.why }),
-      ...(error instanceof LateError && { late: true }),
+      ...(error instanceof LateError && { kind: "late" }),
     };
   }
 }
@@ -290,7 +286,7 @@ function credentialsHint(feed: Feed, error: FeedError): string {
   return refused && required.length > 0 ? `: check ${required.map(variableName).join(" and ")}` : "";
 }
 
-const isNotFound = (candidate: Candidate): boolean => !isCopy(candidate) && candidate.notFound === true;
+const isNotFound = (candidate: Candidate): boolean => !isCopy(candidate) && candidate.kind === "not found";
 
 /** Runs `read` and turns a FeedError into a value. */
 async function attempt<T>(source: CopySource, read: () => T | Promise<T>): Promise<T | NoCopy> {
@@ -298,7 +294,7 @@ async function attempt<T>(source: CopySource, read: () => T | Promise<T>): Promi
     return await read();
   } catch (error) {
     if (error instanceof FeedError)
-      return { source, error: error.message, ...(error instanceof LateError && { late: true }) };
+      return { source, error: error.message, ...(error instanceof LateError && { kind: "late" }) };
     throw error;
   }
 }

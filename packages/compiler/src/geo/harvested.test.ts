@@ -133,9 +133,9 @@ describe("a publisher of the harvested file", () => {
   const good = lines("a.example", german(5), 0);
 
   test("compressed, after a redirect: its places", async () => {
-    const { report, content } = await load(() => new Response(body(good)));
-    expect(report).toMatchObject({ state: "loaded", source: "fetched", entries: 5 });
-    expect(content?.().stated?.places[0]?.publisher).toBe("a.example/feed.csv");
+    const loaded = await load(() => new Response(body(good)));
+    expect(loaded.report).toMatchObject({ state: "loaded", source: "fetched", entries: 5 });
+    expect(loaded.content?.().stated?.places[0]?.publisher).toBe("a.example/feed.csv");
   });
 
   test.each([

@@ -24,8 +24,7 @@ import {
   sweep,
 } from "@inkling/data";
 import { ANSWERS, type Answer, type FeedsReport, type Release } from "@inkling/engine";
-import { hasSource } from "../catalog/feed.ts";
-import { type BuildEffects, type BuildEvent, type BuildRequest, TROUBLES } from "./events.ts";
+import type { BuildEffects, BuildEvent, BuildRequest, TROUBLES } from "./events.ts";
 import { canSet, codeDigest, decides, isLoaded } from "./inputs.ts";
 import { type LoadedFeed, loadFeeds } from "./load.ts";
 import { makeSegments } from "./make-segments.ts";
@@ -46,13 +45,13 @@ export async function build(request: BuildRequest, effects: BuildEffects): Promi
   try {
     const deadline = performance.now() + (effects.patienceMs ?? PATIENCE_MS);
     const { feeds, ...first } = await buildLocked(request, effects, deadline);
-    const late = feeds.filter((loaded) => loaded.late).map(({ feed }) => feed.id);
+    const late = feeds.filter((loaded) => loaded.isLate).map(({ feed }) => feed.id);
     if (late.length === 0) return first;
     // The first release contains the feeds that have arrived. The slow feeds now get the full time that a download may
     // take.
     const text = `still waiting for ${late.join(", ")}`;
     effects.emit({ type: "note", text, ...(first.published && { published: first.name }) });
-    const arrived = feeds.filter((loaded) => !loaded.late);
+    const arrived = feeds.filter((loaded) => !loaded.isLate);
     const { feeds: _, ...second } = await buildLocked(request, effects, undefined, arrived);
     return { ...second, published: first.published || second.published };
   } catch (error) {
@@ -100,7 +99,7 @@ async function buildLocked(
   for (const one of feeds) one.settle();
   writeFeedsReport(dataDir, name, feeds, effects.now());
   const idsOf = (trouble: (typeof TROUBLES)[number]) =>
-    feeds.filter((one) => troubleOf(one, effects.now()) === trouble).map(({ feed }) => feed.id);
+    feeds.filter((one) => one.trouble === trouble).map(({ feed }) => feed.id);
   return {
     name,
     release: same?.manifest ?? manifest,
@@ -130,18 +129,6 @@ function removeHeldRelease(dataDir: string, { emit }: BuildEffects): void {
   });
 }
 
-/** Returns why a feed has no good new copy. A feed without a source, which only mirrors have, is never missing. */
-function troubleOf(loaded: LoadedFeed, now: Date): (typeof TROUBLES)[number] | undefined {
-  const is = {
-    held: loaded.report.held !== undefined,
-    expired: loaded.report.state === "expired",
-    failed: loaded.failed,
-    unreached: loaded.unreached,
-    missing: hasSource(loaded.feed, now) && !isLoaded(loaded),
-  };
-  return TROUBLES.find((trouble) => is[trouble]);
-}
-
 /** Returns the release that remains in use because it is pinned. */
 function pinnedBeside(dataDir: string, name: string): Pick<Build, "pinned"> {
   const pinned = currentName(dataDir);
@@ -169,7 +156,7 @@ function reportFailure(dataDir: string, why: string, { now, emit }: BuildEffects
 
 /** Returns the time of the next check. It is never in the past: an overdue feed is due now. */
 function nextDue(feeds: readonly LoadedFeed[], now: Date): Pick<Build, "nextDue"> {
-  const times = feeds.flatMap(({ dueAt }) => (dueAt === undefined ? [] : [dueAt.getTime()]));
+  const times = feeds.flatMap(({ report }) => report.next_check_at ?? []).map(Date.parse);
   return times.length === 0
     ? {}
     : { nextDue: new Date(Math.max(now.getTime(), Math.min(...times))).toISOString() };

@@ -117,6 +117,7 @@ export const buildEvent = z.discriminatedUnion("type", [
   }),
 ]);
 export type BuildEvent = z.infer<typeof buildEvent>;
+export type FeedEvent = Extract<BuildEvent, { type: "feed" }>;
 
 /** What a build needs from its environment. */
 export interface BuildEffects {

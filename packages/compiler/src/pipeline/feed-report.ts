@@ -13,9 +13,9 @@ import { isMirrorUrl } from "../fetch/mirror-url.ts";
 import { attemptsAt, dueAt, type FeedAttempt, type Hold } from "../fetch/next-state.ts";
 import { isRemote, lackingCredentials, type SourceOptions } from "../fetch/source.ts";
 import { isDomainFormat, isNetworkFormat } from "../parse/index.ts";
-import type { Age } from "../validate/copy-gates.ts";
+import { type Age, daysText } from "../validate/copy-gates.ts";
 import type { Readable } from "../validate/read-copy.ts";
-import type { Trouble } from "./events.ts";
+import type { FeedEvent, Trouble } from "./events.ts";
 
 export interface LoadOptions extends SourceOptions {
   /** Whether to request only feeds that are due. */
@@ -59,16 +59,8 @@ export interface Tried {
   readonly used?: Used;
 }
 
-export function reportOf(
-  load: Load,
-  { refusals, used }: Tried,
-  next: FeedState,
-): {
-  readonly report: FeedReport;
-  readonly trouble: Trouble | undefined;
-  /** When the feed's source is due. Undefined if the source is never requested. */
-  readonly dueAt: Date | undefined;
-} {
+/** Returns the event that reports a feed. @param next the feed's state after this load */
+export function reportOf(load: Load, { refusals, used }: Tried, next: FeedState): FeedEvent {
   const { feed, source } = load;
   const problems = [
     ...heldProblems(load),
@@ -76,8 +68,7 @@ export function reportOf(
   ];
   const isCurrent = used?.copy.source === "last-good" && load.hold !== undefined && problems.length === 0;
   if (used?.age === "dropped") {
-    const count = Math.round(feed.age.dropHours / 24);
-    const days = `${count} ${count === 1 ? "day" : "days"}`;
+    const days = daysText(feed.age.dropHours);
     const { publishedAt } = used.copy;
     const age =
       publishedAt === undefined
@@ -108,7 +99,9 @@ export function reportOf(
     ...(failures > 0 && { failures }),
     ...(held && { held }),
   };
-  return { report, trouble: troubleOf(problems), dueAt: due };
+  const trouble = troubleOf(problems);
+  const lacksFile = refusals.length > 0 && refusals.every(isAbsentFile);
+  return { type: "feed", feed: report, ...(trouble && { trouble }), ...(lacksFile && { lacksFile }) };
 }
 
 interface Problem {
@@ -126,7 +119,10 @@ function troubleOf(problems: readonly Problem[]): Trouble | undefined {
 }
 
 /** Returns whether something is wrong with a copy, rather than the copy being absent, unreachable or slow. */
-export const isFault = ({ absent, unreached, late }: Refusal): boolean => !absent && !unreached && !late;
+export const isFault = ({ kind = "not found", unreached }: Refusal): boolean =>
+  kind === "not found" && unreached === undefined;
+
+const isAbsentFile = ({ source, kind }: Refusal): boolean => source === "mirror" && kind === "absent";
 
 function dueNext({ feed, options }: Load, attempts: Attempts | undefined): Date | undefined {
   const hasSource = options.mirror !== undefined || isRemote(feed, options);

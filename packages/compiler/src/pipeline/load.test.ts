@@ -206,13 +206,14 @@ describe("what a load stores", () => {
       writeFileSync(path, list);
       utimesSync(path, old, old);
       for (const accept of [false, true]) {
-        const { report, content } = await load(join(root, "mirror"), { accept });
+        const loaded = await load(join(root, "mirror"), { accept });
+        const { report } = loaded;
         expect(report.held).toBeDefined();
         expect(report).toMatchObject({ state: "loaded", source: "last-good", entries: 500 });
         expect(report.error).toMatch(
           /^mirror: has the file time 20\S+, more than 14 days ago: an expired copy cannot replace/,
         );
-        expect(content().networks?.[0]?.networks).toHaveLength(500);
+        expect(loaded.content().networks?.[0]?.networks).toHaveLength(500);
         expect(state(TOR).copy).toEqual(good);
       }
     }
@@ -337,25 +338,28 @@ describe("the age of a file in a mirror", () => {
     const file = join(root, "mirror", `${TOR.id}.txt`);
     writeFileSync(file, body);
     utimesSync(file, modified, modified);
-    const { report, content } = await load(join(root, "mirror"));
+    const loaded = await load(join(root, "mirror"));
+    const { report } = loaded;
     expect(report.state).toBe(state);
-    expect(content().networks?.length ?? 0).toBe(state === "loaded" ? 1 : 0);
+    expect(loaded.content().networks?.length ?? 0).toBe(state === "loaded" ? 1 : 0);
     if (state === "loaded") expect(report.error).toBeUndefined();
     else expect(report.error).toMatch(/ more than 14 days (ago|old): its claims are ignored$/);
   });
 });
 
 test("a mirror that does not answer: the feed is missing with the reason", async () => {
-  const { report, failed, unreached, trouble } = await load("http://127.0.0.1:1");
-  expect([report.state, failed, unreached]).toEqual(["missing", false, true]);
+  const { report, trouble: list, event } = await load("http://127.0.0.1:1");
+  const { trouble } = event;
+  expect([report.state, list]).toEqual(["missing", "unreached"]);
   expect(report.error).toMatch(/^mirror: \S+ could not be reached: connection refused$/);
   expect(trouble).toEqual({ why: "connection refused", rest: "" });
   // The report keeps the trouble until the source is requested again, even if there are other problems.
   const again = { onlyDue: true, mirror: "http://127.0.0.1:1", fetch: false };
   const later = await loadFrom(TOR, () => 200, Date.now(), again);
-  expect([later.report.error, later.trouble]).toEqual([report.error, trouble]);
+  expect([later.report.error, later.event.trouble]).toEqual([report.error, trouble]);
   writeFileSync(join(root, "data/feeds/tor-bulk-exits/state.json"), "{");
-  const { trouble: both, report: damaged } = await load("http://127.0.0.1:1");
+  const { event: after, report: damaged } = await load("http://127.0.0.1:1");
+  const both = after.trouble;
   expect(both?.why).toBe("connection refused");
   expect(both?.rest).toMatch(/^last-good: \S+ is damaged/);
   expect(damaged.error).toBe(`${report.error}; ${both?.rest}`);

@@ -13,7 +13,7 @@ import { ACCEPT_RELEASE, parseCopyName } from "@inkling/contract";
 import { dnsServersOf, makeResolver } from "@inkling/data/dns";
 import { HAS_SEEDS } from "@inkling/data/program";
 import { FEED_SETS, type FeedReport, type Release } from "@inkling/engine";
-import { type Feed, FeedError } from "../catalog/feed.ts";
+import { type Feed, FeedError, hasSource } from "../catalog/feed.ts";
 import { chosenFeeds, readFeedChoice } from "../catalog/feed-choice.ts";
 import { feedTable } from "../catalog/feed-table.ts";
 import { FEEDS } from "../catalog/feeds.ts";
@@ -39,7 +39,7 @@ import {
   unflaggableDomains,
   unflaggableNetworks,
 } from "../validate/read-copy.ts";
-import type { BuildEffects, BuildRequest, Trouble } from "./events.ts";
+import { type BuildEffects, type BuildRequest, type FeedEvent, TROUBLES } from "./events.ts";
 import {
   isFault,
   type Load,
@@ -53,39 +53,6 @@ import {
 import { type History, hasHistory, nextHistory, writeHistory } from "./history.ts";
 import { domainsToLookUp, lookUpMailHosts } from "./mail-hosts.ts";
 
-export interface LoadedFeed {
-  readonly feed: Feed;
-  readonly report: FeedReport;
-  /** Whether a source sent no copy, or a kept copy is damaged. */
-  readonly failed: boolean;
-  /** Whether the feed's source could not be reached, and nothing else is wrong. */
-  readonly unreached: boolean;
-  /** Why the source could not be reached, now or during an earlier request, and any other problems. */
-  readonly trouble: Trouble | undefined;
-  /** Whether nothing is wrong with the feed, except that the mirror has no file for it. */
-  readonly lacksFile: boolean;
-  /** Whether the feed's copy had not arrived when the build continued without it. */
-  readonly late: boolean;
-  /** When the feed's source is due. Undefined if the source is never requested. */
-  readonly dueAt: Date | undefined;
-  /** Reads the copy in use. The content is empty if there is no copy. */
-  readonly content: () => Content;
-  /** The networks' history, including this copy. Undefined if the feed has none. */
-  readonly history: () => History | undefined;
-  /** Releases the content from memory once its segment is built. */
-  readonly forget: () => void;
-  /** Whether the copy in use is new, so that no release contains it yet. */
-  readonly isChanged: boolean;
-  /** Whether the operator accepts the held copy. */
-  readonly isAccepted: boolean;
-  /** Stores the result after a release has been created: a new copy becomes the last good copy. */
-  readonly settle: () => void;
-  /** Loads the feed without its new copy. Settling the result holds that copy. */
-  readonly hold: (why: string) => Promise<LoadedFeed>;
-}
-
-const NOTHING: Pick<LoadedFeed, "content" | "forget"> = { content: () => ({}), forget: () => {} };
-
 export async function loadFeed(
   feed: Feed,
   options: LoadOptions,
@@ -98,7 +65,7 @@ export async function loadFeed(
   const next = nextFeedState(load.state, outcomeOf(load, tried), load.source);
   const copies = [tried.used, ...tried.refusals].flatMap((one) => one?.copy ?? []);
   if (next !== load.state) kept.write(next, copies);
-  return loadedFeed(load, tried, next);
+  return new LoadedFeed(load, tried, next);
 }
 
 const GEO_SETS: readonly string[] = [...FEED_SETS.geo.deciding, ...FEED_SETS.geo.other];
@@ -158,57 +125,104 @@ function isOlderThanSeed({ seed }: Feed, copy: FeedCopy, now: Date): boolean {
   return (source === "mirror" || source === "last-good") && createdAt < seedAt && seedAt <= now;
 }
 
-/**
- * @param next the feed's state after this load
- * @param stored the feed's state on disk
- */
-function loadedFeed(load: Load, tried: Tried, next: FeedState, stored = next): LoadedFeed {
-  const { feed, options } = load;
-  const { content, forget } = tried.used?.age === "dropped" ? NOTHING : (tried.used?.read ?? NOTHING);
-  const { held } = next;
-  const reported = reportOf(load, tried, next);
-  const { published_at, fetched_at } = reported.report;
-  const seenAt = published_at ?? fetched_at;
-  let history: History | undefined;
-  const isNewHeld = held !== undefined && held.why === undefined && tried.used?.copy.sha256 === held.sha256;
-  let written = stored;
-  return {
-    feed,
-    ...reported,
-    failed: tried.refusals.some((refusal) => isFault(refusal) && !isHeldCopy(refusal)),
-    unreached: isUnreached(tried.refusals),
-    lacksFile: tried.refusals.length > 0 && tried.refusals.every(isAbsentFile),
-    late: tried.refusals.some((refusal) => refusal.late === true),
-    content,
-    history() {
-      const { networks } = content();
-      if (networks === undefined || seenAt === undefined || !hasHistory(feed)) return undefined;
-      history ??= nextHistory(feed, options.dataDir, networks, new Date(seenAt));
-      return history;
-    },
-    forget,
-    get isChanged() {
-      return isNewHeld && written.held !== undefined;
-    },
-    isAccepted: options.accept === true,
-    settle() {
-      const settled = isNewHeld ? publishHeld(next) : next;
-      if (settled !== written) load.kept.write(settled);
-      written = settled;
-      if (history !== undefined) writeHistory(feed, options.dataDir, history);
-    },
-    async hold(why) {
-      const { copy } = tried.used!; // the copy is the new one
-      const refusal: Refusal = { source: copy.source, error: why, copy };
-      const failed = { type: "failed", failure: { error: problemText(refusal, load) } } as const;
-      const after = { ...nextFeedState(load.state, failed, load.source), held: { ...held!, why } };
-      const kept = new KeptCopies(feed, options.dataDir, after);
-      forget();
-      const rest = await tryCopies({ ...load, state: after, kept }, localCopies(feed, options, kept));
-      const all = { ...rest, refusals: [...tried.refusals, refusal, ...rest.refusals] };
-      return loadedFeed(load, all, after, next);
-    },
-  };
+/** A feed with the copy that this build uses, and what is wrong with the feed. */
+export class LoadedFeed {
+  readonly feed: Feed;
+  /** The event that reports the feed. */
+  readonly event: FeedEvent;
+  /** Why there is no good new copy. A feed without a source, which only mirrors have, is never missing. */
+  readonly trouble: (typeof TROUBLES)[number] | undefined;
+  /** Whether the feed's copy had not arrived when the build continued without it. */
+  readonly isLate: boolean;
+  private readonly load: Load;
+  private readonly tried: Tried;
+  private readonly next: FeedState;
+  /** The feed's state on disk. */
+  private stored: FeedState;
+  private ofNetworks: History | undefined;
+
+  /** @param next the feed's state after this load */
+  constructor(load: Load, tried: Tried, next: FeedState, stored = next) {
+    this.feed = load.feed;
+    this.load = load;
+    this.tried = tried;
+    this.next = next;
+    this.stored = stored;
+    const { refusals } = tried;
+    this.event = reportOf(load, tried, next);
+    this.isLate = refusals.some(({ kind }) => kind === "late");
+    const { held, state } = this.report;
+    const is = {
+      held: held !== undefined,
+      expired: state === "expired",
+      failed: refusals.some((refusal) => isFault(refusal) && !isHeldCopy(refusal)),
+      unreached: isUnreached(refusals),
+      missing: hasSource(load.feed, load.options.now) && state !== "loaded",
+    };
+    this.trouble = TROUBLES.find((trouble) => is[trouble]);
+  }
+
+  get report(): FeedReport {
+    return this.event.feed;
+  }
+
+  /** Whether the operator accepts the held copy. */
+  get isAccepted(): boolean {
+    return this.load.options.accept === true;
+  }
+
+  /** Whether the copy in use is new, so that no release contains it yet. */
+  get isChanged(): boolean {
+    return this.isNewHeld && this.stored.held !== undefined;
+  }
+
+  private get isNewHeld(): boolean {
+    const { held } = this.next;
+    return held !== undefined && held.why === undefined && this.tried.used?.copy.sha256 === held.sha256;
+  }
+
+  /** Reads the copy in use. The content is empty if there is no copy. */
+  content(): Content {
+    const { used } = this.tried;
+    return used === undefined || used.age === "dropped" ? {} : used.read.content();
+  }
+
+  /** Releases the content from memory once its segment is built. */
+  forget(): void {
+    this.tried.used?.read.forget();
+  }
+
+  /** Returns the networks' history, including this copy; undefined if the feed has none. */
+  history(): History | undefined {
+    const { networks } = this.content();
+    const { published_at, fetched_at } = this.report;
+    const seenAt = published_at ?? fetched_at;
+    if (networks === undefined || seenAt === undefined || !hasHistory(this.feed)) return undefined;
+    this.ofNetworks ??= nextHistory(this.feed, this.load.options.dataDir, networks, new Date(seenAt));
+    return this.ofNetworks;
+  }
+
+  /** Stores the result after a release has been created: a new copy becomes the last good copy. */
+  settle(): void {
+    const settled = this.isNewHeld ? publishHeld(this.next) : this.next;
+    if (settled !== this.stored) this.load.kept.write(settled);
+    this.stored = settled;
+    if (this.ofNetworks !== undefined) writeHistory(this.feed, this.load.options.dataDir, this.ofNetworks);
+  }
+
+  /** Loads the feed without its new copy. Settling the result holds that copy. */
+  async hold(why: string): Promise<LoadedFeed> {
+    const { feed, load, next, tried } = this;
+    const { copy } = tried.used!; // the copy is the new one
+    const refusal: Refusal = { source: copy.source, error: why, copy };
+    const failed = { type: "failed", failure: { error: problemText(refusal, load) } } as const;
+    const after = { ...nextFeedState(load.state, failed, load.source), held: { ...next.held!, why } };
+    const kept = new KeptCopies(feed, load.options.dataDir, after);
+    this.forget();
+    const rest = await tryCopies({ ...load, state: after, kept }, localCopies(feed, load.options, kept));
+    const all = { ...rest, refusals: [...tried.refusals, refusal, ...rest.refusals] };
+    return new LoadedFeed(load, all, after, next);
+  }
 }
 
 /**
@@ -242,7 +256,7 @@ function outcomeOf(load: Load, { refusals, used }: Tried): Outcome {
   const wrong = failures.findLast(isHeldCopy);
   if (wrong?.copy !== undefined)
     return { type: "held", copy: wrong.copy, why: wrong.error, failure, destroy };
-  const isAbsent = failures.every(({ absent }) => absent === true);
+  const isAbsent = failures.every(({ kind }) => kind === "absent");
   return { type: isAbsent ? "absent" : "failed", failure, destroy };
 }
 
@@ -250,14 +264,15 @@ function outcomeOf(load: Load, { refusals, used }: Tried): Outcome {
 function failuresOf(refusals: readonly Refusal[]): Refusal[] {
   return refusals.filter(
     (refusal) =>
-      isNew(refusal) && !refusal.notRequested && !refusal.late && refusal.copy?.unpublished !== true,
+      isNew(refusal) &&
+      refusal.kind !== "no credentials" &&
+      refusal.kind !== "late" &&
+      refusal.copy?.unpublished !== true,
   );
 }
 
 /** Returns whether the source sent a copy that looks wrong, rather than no copy. */
 const isHeldCopy = (refusal: Refusal): boolean => isNew(refusal) && refusal.copy !== undefined;
-
-const isAbsentFile = ({ source, absent }: Refusal): boolean => source === "mirror" && absent === true;
 
 function isUnreached(refusals: readonly Refusal[]): boolean {
   const failures = failuresOf(refusals);
@@ -307,17 +322,10 @@ export async function loadFeeds(
   const work = async (waiting: Feed[]) => {
     for (let feed = waiting.shift(); feed !== undefined; feed = waiting.shift()) {
       const accept = request.accept.some((name) => isAccepted(name, feed, request.dataDir));
-      const effects = { chance, onRequest: report, ...(times && { times }) };
-      const options = { ...request, accept, now: now(), deadline, lookUp, ...effects };
+      const options = { ...request, accept, now: now(), deadline, lookUp, chance, ...(times && { times }) };
       const one = await loadFeed(feed, options, trusted);
       loaded.set(feed.id, one);
-      const { report: feedReport, trouble, lacksFile } = one;
-      emit({
-        type: "feed",
-        feed: feedReport,
-        ...(trouble && { trouble }),
-        ...(lacksFile && { lacksFile }),
-      });
+      emit(one.event);
       report();
     }
   };
@@ -343,11 +351,11 @@ export async function checkFeed(
   const dataDir = mkdtempSync(join(tmpdir(), "inkling-check-"));
   try {
     const load = { ...options, dataDir, now: new Date(), onlyDue: false, chance: Math.random };
-    const { report: loaded, content } = await loadFeed(feed, load, undefined);
+    const loaded = await loadFeed(feed, load, undefined);
     const changed = changedLicence(feed);
-    const report = changed === undefined ? loaded : { ...loaded, changed_licence: changed };
+    const report = { ...loaded.report, ...(changed !== undefined && { changed_licence: changed }) };
     if (report.entries === undefined) return report;
-    const { networks, domains, stated } = content();
+    const { networks, domains, stated } = loaded.content();
     if (networks === undefined && stated !== undefined) return { ...report, usable: stated.networks.length };
     const idle =
       (networks ?? []).flatMap((claims) => unflaggableNetworks(feed, claims.networks)).length +

@@ -56,9 +56,9 @@ export const SEGMENT_BUILDERS: Readonly<
 };
 
 function makeGeo(parts: readonly LoadedFeed[], { emit }: Effects): Made {
-  const contents = parts.map(({ feed: { id, provider }, content }) => ({
-    ...{ id, isOfServers: provider !== undefined },
-    ...content(),
+  const contents = parts.map((loaded) => ({
+    ...{ id: loaded.feed.id, isOfServers: loaded.feed.provider !== undefined },
+    ...loaded.content(),
   }));
   const located = contents.flatMap(({ id, places }) => (places ? [{ id, places }] : [])).sort(byPreference);
   const { asns } = contents.find((content) => content.asns) ?? {};
@@ -153,9 +153,10 @@ function makeReputation(parts: readonly LoadedFeed[], { emit }: Effects): Made {
  * does not claim the networks that it rents out.
  */
 function claimsOf(parts: readonly LoadedFeed[], asns: AsnNetworks | undefined, emit: Emit): NetworkClaims[] {
-  return parts.flatMap(({ feed, content, history }): readonly NetworkClaims[] => {
-    const { networks: listed = [], systems } = content();
-    const networks = history()?.applyTo(listed) ?? listed;
+  return parts.flatMap((loaded): readonly NetworkClaims[] => {
+    const { feed } = loaded;
+    const { networks: listed = [], systems } = loaded.content();
+    const networks = loaded.history()?.applyTo(listed) ?? listed;
     if (asns === undefined) return networks;
     if (systems !== undefined) return systemClaims(feed, systems, asns, emit);
     if (feed.rentedOut === undefined) return networks;

@@ -51,14 +51,18 @@ export function requireGood(
  * original time.
  */
 function whyExpired(feed: Feed, { source, fetchedAt, publishedAt }: FeedCopy): string {
-  const days = Math.round(feed.age.dropHours / 24);
   const dates = [
     publishedAt && `is from ${publishedAt.toISOString()}`,
     fetchedAt &&
       `${source === "mirror" ? "has the file time" : "was confirmed at"} ${fetchedAt.toISOString()}`,
   ];
-  return `${dates.filter(Boolean).join(" and ")}, more than ${days} ${days === 1 ? "day" : "days"} ago: an expired copy cannot replace the last good copy`;
+  return `${dates.filter(Boolean).join(" and ")}, more than ${daysText(feed.age.dropHours)} ago: an expired copy cannot replace the last good copy`;
 }
+
+export const daysText = (hours: number): string => {
+  const days = Math.round(hours / 24);
+  return `${days} ${days === 1 ? "day" : "days"}`;
+};
 
 const HOUR_MS = 3_600_000;
 /**
