@@ -3,7 +3,7 @@
 import { expect } from "bun:test";
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { dataActions, Updates } from "../../packages/cli/src/runtime/keep-fresh.ts";
+import { dataActions, FreshData } from "../../packages/cli/src/runtime/keep-fresh.ts";
 import { openConsole } from "../../packages/console/src/files.ts";
 import { formSchemas } from "../../packages/operations/src/form-schemas.ts";
 import { type ServerOptions, startServer } from "../../packages/server/src/run/server.ts";
@@ -21,6 +21,8 @@ export interface ConsoleServer {
   stop(): Promise<unknown>;
 }
 
+const noBuild = () => Promise.reject(new Error("this server builds nothing"));
+
 export async function startConsole(
   dataDir: string,
   options: Partial<ServerOptions> = {},
@@ -33,7 +35,7 @@ export async function startConsole(
   const server = await startServer({
     ...testServerOptions(dataDir),
     ...options,
-    actions: async () => dataActions(new Updates(), { feed: [], dataDir }),
+    actions: async () => dataActions(new FreshData(dataDir, noBuild), { feed: [], dataDir }),
     console: async (request, path) => files.serve(request, path),
   });
   return {

@@ -68,8 +68,9 @@ test("three hours: each feed at its own pace, the poison named and passed over, 
   let builds = 0;
   // Here, the sample of a daily list is fetched every half hour, so an afternoon is enough.
   const table = TABLE.map((feed) => (feed.id === "ipsum-3" ? { ...feed, cadenceHours: 0.5 } : feed));
-  const data = new FreshData({
-    build: async () => {
+  const data = new FreshData(
+    temp,
+    async () => {
       builds++;
       const request = {
         dataDir: temp,
@@ -93,13 +94,14 @@ test("three hours: each feed at its own pace, the poison named and passed over, 
         conflicts: [],
       } as BuildResult;
     },
-    now: () => START + now * MINUTE,
-    chance: () => 0,
-    log: { info: keep, error: keep },
-  });
+    0,
+    () => START + now * MINUTE,
+    () => 0,
+  );
+  const { signal } = new AbortController();
   for (let seconds = 0; seconds < 180 * 60; seconds++) {
     now = seconds / 60;
-    await data.check();
+    await data.check({ log: { info: keep, error: keep } }, signal);
   }
 
   const requestsFor = (feed: string) => requests.filter((request) => request.feed === feed);

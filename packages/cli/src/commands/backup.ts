@@ -206,7 +206,7 @@ Examples:
         about: { from },
         onRows: (table, done, total) => {
           if (total < LONG_TABLE) return;
-          line.show(`${table}: ${formatCount(done)} of ${formatCount(total)} rows`);
+          line.show(() => `${table}: ${formatCount(done)} of ${formatCount(total)} rows`);
         },
       });
       return { from, to: store.label, rows };

@@ -3,13 +3,13 @@
 
 import { type Settings, settingsReadBy } from "@inkling/contract";
 import { currentName, messageOf, Poller, ReleaseError, readFeedsReport } from "@inkling/data";
-import { type BuildResult, ChannelError, openStore, writeBuildResult } from "@inkling/data/channel";
+import { ChannelError, openStore, writeBuildResult } from "@inkling/data/channel";
 import type { HostEntry } from "@inkling/store";
 import type { Command } from "commander";
 import { channelOf, newestRuleset, openPublisher, renewIfDue, signingKey } from "../runtime/channel.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { ensureWritable, forgetChannelReport } from "../runtime/data-folder.ts";
-import { keepFresh } from "../runtime/keep-fresh.ts";
+import { FreshData, lowPriorityBuild } from "../runtime/keep-fresh.ts";
 import { recordStart } from "../runtime/recorded-settings.ts";
 import { auditedBy } from "../runtime/store.ts";
 import { CliError } from "../terminal/errors.ts";
@@ -49,17 +49,14 @@ async function keepBuilding(settings: Settings, context: Context, isPublisher: b
     info: (event: string, fields?: object) => line("info", event, fields),
     error: (event: string, fields?: object) => line("error", event, fields),
   };
+  const fresh = new FreshData(settings.dataDir, lowPriorityBuild(settings));
   // Missing settings end the command now rather than after the first build.
-  const publishing = isPublisher ? publishingOf(settings, context, log) : undefined;
+  const publishing = isPublisher ? publishingOf(settings, context, log, fresh) : undefined;
   ensureWritable(settings.dataDir);
   forgetChannelReport(settings.dataDir);
   const audited = <T>(entry: HostEntry, change: () => Promise<T>) => auditedBy(settings, entry, change);
   void recordStart(settings, "build", { log, audited });
-  const { signal } = stopper;
-  await Promise.all([
-    keepFresh(settings, { log }, signal, { firstMs: 0, onScheduled: publishing?.onScheduled }),
-    publishing?.poller.runUntil(signal),
-  ]);
+  await Promise.all([fresh.keep({ log }, stopper.signal), publishing?.runUntil(stopper.signal)]);
 }
 
 /**
@@ -71,7 +68,8 @@ function publishingOf(
   settings: Settings,
   context: Context,
   log: Record<"info" | "error", (event: string, fields: object) => void>,
-) {
+  fresh: FreshData,
+): Poller {
   const { dataDir } = settings;
   const { signal } = context.stopper;
   const { base, channel } = channelOf(settings);
@@ -99,28 +97,25 @@ function publishingOf(
       if (!signal.aborted) log.error("channel-not-published", describeFault(error));
     }
   };
-  let unsent: BuildResult | undefined;
-  const onScheduled = (nextAt: number) => {
-    const failed = readFeedsReport(dataDir)?.failed ?? null;
-    unsent = { at: new Date().toISOString(), next_at: new Date(nextAt).toISOString(), failed };
-  };
+  let sent: FreshData["schedule"];
   const sendResult = async () => {
-    const result = unsent;
-    if (result === undefined) return;
+    const { schedule } = fresh;
+    if (schedule === undefined || schedule === sent) return;
     try {
       const store = openStore(base, context.env);
       if (store === undefined) return; // read only
-      await writeBuildResult(store, channel, key, result, signal);
-      if (unsent === result) unsent = undefined; // otherwise, the next check retries
+      const failed = readFeedsReport(dataDir)?.failed ?? null;
+      await writeBuildResult(store, channel, key, { ...schedule, failed }, signal);
+      sent = schedule;
     } catch (error) {
-      if (!signal.aborted) warnOnce(`the build's result was not published: ${messageOf(error)}`);
+      if (!signal.aborted) warnOnce(`the build's result was not published: ${messageOf(error)}`); // retried
     }
   };
   const check = async () => {
     await publish();
     await sendResult();
   };
-  return { onScheduled, poller: new Poller({ check, waitMs: () => PUBLISH_MS }) };
+  return new Poller({ check, waitMs: () => PUBLISH_MS });
 }
 
 /** Describes a fault for the log. An unexpected error includes its stack. */

@@ -255,7 +255,7 @@ async function run(
         file?.write(bytes);
         await standard?.(bytes);
       },
-      onProgress: (rows) => progress.refresh(() => rateText(input.bytesRead(), input.size, rows, since)),
+      onProgress: (rows) => progress.show(() => rateText(input.bytesRead(), input.size, rows, since)),
     });
     if (isAccepted(tally)) file?.finish();
     else file?.discard();

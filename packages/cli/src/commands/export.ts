@@ -136,19 +136,14 @@ async function toFiles(
 ): Promise<void> {
   const { terminal, stopper } = context;
   const started = performance.now();
-  const progress = new LiveLine(terminal);
-  let mentioned = started;
+  const progress = new LiveLine(terminal, PLAIN_EVERY_MS);
   const written = await writeExport(format, request, target, {
     signal: stopper.signal,
-    onProgress: (bytes) => {
-      const now = performance.now();
-      const seconds = ((now - started) / 1000).toFixed(1);
-      const line = `  ${format.name} ${terminal.style.dim(`${formatBytes(bytes)} ${seconds} s`)}`;
-      progress.show(line);
-      if (terminal.live || now - mentioned < PLAIN_EVERY_MS) return;
-      mentioned = now;
-      terminal.err(`${line}\n`);
-    },
+    onProgress: (bytes) =>
+      progress.show(() => {
+        const seconds = ((performance.now() - started) / 1000).toFixed(1);
+        return `  ${format.name} ${terminal.style.dim(`${formatBytes(bytes)} ${seconds} s`)}`;
+      }),
   })
     .catch((error) => {
       throw explainTargetError(error, target);

@@ -132,7 +132,7 @@ async function readAll(
       const [i, feed] = next;
       if (feed.budgetPerDay === undefined) reports[i] = await read(feed, settings);
       step.done++;
-      line.show(stepLine(step, performance.now(), terminal.columns, terminal.style));
+      line.show(() => stepLine(step, performance.now(), terminal.columns, terminal.style));
     }
   };
   await Promise.all(Array.from({ length: CONCURRENT }, work));

@@ -50,9 +50,10 @@ async function serve(settings: Settings, context: Context): Promise<void> {
   probeListeners(settings);
   if (readOnly === undefined) forgetChannelReport(dataDir); // otherwise, whatever puts releases there owns the report
   const upkeep = loadOnce(async () => {
-    const { dataActions, keepFresh, Updates } = await import("../runtime/keep-fresh.ts");
-    const updates = new Updates();
-    return { updates, actions: dataActions(updates, settings), keepFresh };
+    const { dataActions, FreshData, lowPriorityBuild } = await import("../runtime/keep-fresh.ts");
+    const firstMs = FIRST_UPDATE_MS * (1 + Math.random());
+    const fresh = new FreshData(dataDir, lowPriorityBuild(settings), firstMs);
+    return { fresh, actions: dataActions(fresh, settings) };
   });
   const actions = async () => (await upkeep()).actions;
   await serveUntilStopped(settings, context, actions, async (running) => {
@@ -66,9 +67,7 @@ async function serve(settings: Settings, context: Context): Promise<void> {
       log.info("data-folder-read-only", { reason: readOnly, effect });
       return;
     }
-    const { updates, keepFresh } = await upkeep();
-    const firstMs = FIRST_UPDATE_MS * (1 + Math.random());
-    await keepFresh(settings, running, stopper.signal, { firstMs, updates });
+    await (await upkeep()).fresh.keep(running, stopper.signal);
   });
 }
 
@@ -84,7 +83,7 @@ async function serveChannel(settings: Settings, context: Context): Promise<void>
   const follower = await withChannel(async () =>
     openFollower(settings, env, {
       onProgress: (path, done, total) =>
-        line?.refresh(() => {
+        line?.show(() => {
           const name = path.slice(0, "segments/".length + 12);
           return `  ${name}… ${Math.floor((done / total) * 100)}% of ${formatBytes(total)}`;
         }),

@@ -10,10 +10,10 @@ import type { Command } from "commander";
 import { cliAuthor } from "../config/environment.ts";
 import { shown } from "../config/settings.ts";
 import { Arrivals, banner } from "../runtime/banner.ts";
-import { type BuildResult, build, mayFetch, mayFindNewer } from "../runtime/build.ts";
+import { build, mayFetch, mayFindNewer } from "../runtime/build.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { ensureWritable, forgetChannelReport } from "../runtime/data-folder.ts";
-import { dataActions, keepFresh, SHORTEST_PAUSE_MS, Updates } from "../runtime/keep-fresh.ts";
+import { dataActions, FreshData, lowPriorityBuild, SHORTEST_PAUSE_MS } from "../runtime/keep-fresh.ts";
 import { countKeys, type KeysOf, makeFirstKeys, saveSecrets, secretLines } from "../runtime/keys.ts";
 import { probeListeners, serveUntilStopped } from "../runtime/run-server.ts";
 import { withNewStore } from "../runtime/store.ts";
@@ -67,34 +67,40 @@ async function up(settings: Settings, context: Context): Promise<void> {
   const keys = await keysOf(settings);
   const keysFile = terminal.width === undefined ? saveSecrets(keys, settings.dataDir) : undefined;
   let served = false;
+  const news = new Arrivals(current.manifest, settings);
+  // The first build has only the small lists, so that they arrive sooner.
+  let isFirst = updates && current.manifest.missing.length > 0;
+  const fresh = new FreshData(
+    settings.dataDir,
+    async (...order) => {
+      const announced = async (keepGeo: boolean) => {
+        const result = await lowPriorityBuild(settings, keepGeo)(...order);
+        const text = news.after(result, terminal.style);
+        if (terminal.width !== undefined && text !== undefined) terminal.out(`\n${text}`);
+        return result;
+      };
+      const wasFirst = isFirst;
+      isFirst = false;
+      if (wasFirst) await announced(true);
+      return announced(false);
+    },
+    updates ? 0 : SHORTEST_PAUSE_MS,
+  );
   try {
-    const requests = new Updates();
-    const actions = async () => dataActions(requests, settings);
+    const actions = async () => dataActions(fresh, settings);
     await serveUntilStopped(settings, context, actions, async (running) => {
       served = true;
       const { version } = context;
       const { style } = terminal;
       const updating = updates && mayFindNewer(settings);
       terminal.out(banner({ settings, current, keys, keysFile, version, updates: updating, style }));
-      const firstMs = updates ? 0 : SHORTEST_PAUSE_MS;
-      const news = new Arrivals(current.manifest, settings);
-      const startedAt = performance.now();
-      const onBuilt = (result: BuildResult) => {
-        const text = news.after(result, (performance.now() - startedAt) / 1000, style);
-        if (terminal.width !== undefined && text !== undefined) terminal.out(`\n${text}`);
-      };
       const server = {
         log: terminal.width === undefined ? running.log : withoutUnreached(running.log),
         get hasRelease() {
           return running.hasRelease;
         },
       };
-      await keepFresh(settings, server, stopper.signal, {
-        firstMs,
-        listsFirst: updates && current.manifest.missing.length > 0,
-        updates: requests,
-        onBuilt,
-      });
+      await fresh.keep(server, stopper.signal);
     });
   } finally {
     // The keys cannot be shown a second time, so they are shown even after a failure.

@@ -117,21 +117,20 @@ const OFFLINE =
 /** What `inkling up` prints in a terminal once the data that its first release lacked has arrived. */
 export class Arrivals {
   private readonly allowMissing: boolean;
+  private readonly startedAt: number;
   private gaps: Gaps;
   /** Why data has not arrived, as printed last. */
   private said: "waiting" | "unreached" | undefined;
 
   /** @param release the release that the server started with */
-  constructor(release: Gaps, { allowMissing }: Pick<Settings, "allowMissing">) {
+  constructor(release: Gaps, { allowMissing }: Pick<Settings, "allowMissing">, now = Date.now()) {
     this.allowMissing = allowMissing;
+    this.startedAt = now;
     this.gaps = release;
   }
 
-  /**
-   * @param seconds since the server started
-   * @returns what to print after a build; undefined if it changes nothing for a user who waits for data
-   */
-  after(result: BuildResult, seconds: number, style: Style, now = Date.now()): string | undefined {
+  /** @returns what to print after a build; undefined if it changes nothing for a user who waits for data */
+  after(result: BuildResult, style: Style, now = Date.now()): string | undefined {
     const { release, unreached, nextDue } = result.done;
     const before = this.gaps;
     this.gaps = release;
@@ -139,7 +138,8 @@ export class Arrivals {
     if (countGaps(release) < countGaps(before)) {
       const isComplete = release.missing.length === 0 && before.missing.length > 0;
       const what = isComplete ? "Proxy and abuse lists loaded" : "More lists loaded";
-      return [style.bold(`${what} (${Math.round(seconds)} s).`), ...rest].join("\n");
+      const seconds = Math.round((now - this.startedAt) / 1000);
+      return [style.bold(`${what} (${seconds} s).`), ...rest].join("\n");
     }
     if (countGaps(release) === 0 || this.said === "unreached") return undefined;
     if (unreached.length === 0) {

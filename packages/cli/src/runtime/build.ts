@@ -30,7 +30,7 @@ import type { FailedBuild, FeedReport } from "@inkling/engine";
 import { buildEnvironment, processEnvironment } from "../config/environment.ts";
 import { shown } from "../config/settings.ts";
 import { CliError, explainFileError, Stopped, usage } from "../terminal/errors.ts";
-import { LiveLine, Progress, REDRAW_MS } from "../terminal/progress.ts";
+import { BuildProgress } from "../terminal/progress.ts";
 import { counted, type Terminal } from "../terminal/terminal.ts";
 import { ensureWritable } from "./data-folder.ts";
 import { credentialsOf } from "./feeds.ts";
@@ -88,7 +88,7 @@ const NOTHING_PUBLISHED = "Nothing was published; the current release is unchang
 const SHORT_OF_MEMORY =
   "the system or container may be short of memory: a build takes 1 GB, and more if it uses both GeoLite2 City and DB-IP";
 
-/** Runs a build in a process. If the process ends without a result, records the failure in its place. */
+/** Runs a build in a process, and records its result, or that the process ended without one. */
 export async function runBuild(order: BuildOrder, options: SpawnOptions): Promise<BuildResult> {
   const child = Bun.spawn([...(options.command ?? processCommand("compiler"))], {
     stdin: Buffer.from(JSON.stringify(order)),
@@ -125,7 +125,9 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
   await child.exited;
   options.signal.removeEventListener("abort", stop);
   if (last?.type === "done" && (child.exitCode === 0 || child.exitCode === 3)) {
-    return { done: last, feeds: [...feeds.values()], conflicts };
+    const result = { done: last, feeds: [...feeds.values()], conflicts };
+    writeLastBuild(order.dataDir, result);
+    return result;
   }
   const standing =
     published === undefined ? NOTHING_PUBLISHED : `The release ${published} was published before that.`;
@@ -194,8 +196,7 @@ export function findLastBuild(dataDir: string): LastBuild | undefined {
   }
 }
 
-/** Writes `last-build.json` completely or not at all. */
-export function writeLastBuild(dataDir: string, result: BuildResult, now: Date): void {
+function writeLastBuild(dataDir: string, result: BuildResult): void {
   const { done } = result;
   const path = join(dataDir, DATA_FOLDER.lastBuild);
   const email = done.release.segments.email?.sha256;
@@ -203,7 +204,7 @@ export function writeLastBuild(dataDir: string, result: BuildResult, now: Date):
   const isSame = email !== undefined && before?.email_sha256 === email;
   const conflicts = isSame && result.conflicts.length === 0 ? before.conflicts : result.conflicts;
   const content: LastBuild = {
-    finished_at: now.toISOString(),
+    finished_at: new Date().toISOString(),
     release: done.name,
     published: done.published,
     seconds: done.seconds,
@@ -321,22 +322,13 @@ async function buildAlone(
   ensureWritable(settings.dataDir);
   checkMirror(settings.mirror);
   if (findUsable(settings.dataDir).problem !== undefined) dropBrokenSegments(settings.dataDir);
-  const progress = new Progress(terminal);
-  const line = new LiveLine(terminal);
-  const timer = setInterval(() => line.show(progress.live(performance.now())), REDRAW_MS);
+  const progress = new BuildProgress(terminal);
   try {
     const result = await runBuild(buildOrder(settings, options), {
       signal,
-      onEvent: (event) => {
-        const { keep, live } = progress.next(event, performance.now());
-        if (keep.length === 0) return;
-        line.clear();
-        for (const text of keep) terminal.err(`${text}\n`);
-        line.show(live);
-      },
+      onEvent: (event) => progress.take(event),
     });
-    writeLastBuild(settings.dataDir, result, new Date());
-    line.clear();
+    progress.stop();
     const count = result.conflicts.length;
     if (count > 0)
       terminal.err(
@@ -346,8 +338,7 @@ async function buildAlone(
     if (hint !== undefined) terminal.err(`hint: ${hint}\n`);
     return result;
   } finally {
-    clearInterval(timer);
-    line.clear();
+    progress.stop();
   }
 }
 

@@ -3,6 +3,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { FeedReport } from "@inkling/engine";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { CliError } from "../terminal/errors.ts";
 import { BuildBusy, BuildInterrupted, type BuildResult } from "./build.ts";
 import { FreshData, LONGEST_PAUSE_MS, pauseMs, SHORTEST_PAUSE_MS } from "./keep-fresh.ts";
@@ -47,12 +48,16 @@ interface Seen {
   readonly log: readonly (readonly [level: string, event: string, fields: Record<string, unknown>])[];
 }
 
+const { signal: SIGNAL } = new AbortController();
+/** Has no choice of feeds. */
+const FOLDER = temporaryFolder();
+
 /** The clock of a test. */
 class Clock {
   now = START;
   /** Checks once a second for `ms` milliseconds. */
-  async run(data: FreshData, ms: number): Promise<void> {
-    for (const end = this.now + ms; this.now < end; this.now += 1_000) await data.check();
+  async run(data: FreshData, ms: number, user: Parameters<FreshData["check"]>[0]): Promise<void> {
+    for (const end = this.now + ms; this.now < end; this.now += 1_000) await data.check(user, SIGNAL);
   }
 }
 
@@ -66,37 +71,35 @@ async function simulate(steps: readonly Step[], hours: number, firstMs = 0): Pro
     (event: string, fields: Readonly<Record<string, unknown>> = {}) =>
       void log.push([level, event, fields]);
   const data = new FreshData(
-    {
-      build: async () => {
-        at.push((clock.now - START) / MINUTE);
-        const step = steps[Math.min(at.length, steps.length) - 1]!;
-        if (step instanceof Error) throw step;
-        const { dueIn, feeds = [], published = false } = step;
-        const nextDue = dueIn === undefined ? undefined : new Date(clock.now + dueIn).toISOString();
-        clock.now += 1_000; // a build takes time
-        const done = {
-          published,
-          name: "n",
-          held: feeds.filter((feed) => feed.held).map(({ id }) => id),
-          failed: feeds
-            .filter(({ id, held, error }) => id !== "free-mail" && !held && error)
-            .map(({ id }) => id),
-          expired: [],
-          unreached: [],
-          missing: [],
-          seconds: 1,
-          peakBytes: 1,
-          nextDue,
-        };
-        return { done, feeds, conflicts: [] } as unknown as BuildResult;
-      },
-      now: () => clock.now,
-      chance: () => 0,
-      log: { info: keep("info"), error: keep("error") },
+    FOLDER,
+    async () => {
+      at.push((clock.now - START) / MINUTE);
+      const step = steps[Math.min(at.length, steps.length) - 1]!;
+      if (step instanceof Error) throw step;
+      const { dueIn, feeds = [], published = false } = step;
+      const nextDue = dueIn === undefined ? undefined : new Date(clock.now + dueIn).toISOString();
+      clock.now += 1_000; // a build takes time
+      const done = {
+        published,
+        name: "n",
+        held: feeds.filter((feed) => feed.held).map(({ id }) => id),
+        failed: feeds
+          .filter(({ id, held, error }) => id !== "free-mail" && !held && error)
+          .map(({ id }) => id),
+        expired: [],
+        unreached: [],
+        missing: [],
+        seconds: 1,
+        peakBytes: 1,
+        nextDue,
+      };
+      return { done, feeds, conflicts: [] } as unknown as BuildResult;
     },
     firstMs,
+    () => clock.now,
+    () => 0,
   );
-  await clock.run(data, hours * HOUR);
+  await clock.run(data, hours * HOUR, { log: { info: keep("info"), error: keep("error") } });
   return { at, log };
 }
 
@@ -229,72 +232,78 @@ describe("a pause", () => {
   function setUp() {
     const clock = new Clock();
     const builds: number[] = [];
-    const asked = { is: false };
     const lost = { is: false, repairedBy: Number.POSITIVE_INFINITY };
-    const data = new FreshData({
-      build: async () => {
-        builds.push(clock.now);
-        asked.is = false;
-        if (builds.length >= lost.repairedBy) lost.is = false;
-        const done = { held: [], expired: [], failed: [], unreached: [], missing: [] };
-        return { done, feeds: [], conflicts: [] } as unknown as BuildResult;
-      },
-      isAsked: () => asked.is,
-      isLost: () => lost.is,
-      now: () => clock.now,
-      chance: () => 0,
+    const build = async () => {
+      builds.push(clock.now);
+      if (builds.length >= lost.repairedBy) lost.is = false;
+      const done = { held: [], expired: [], failed: [], unreached: [], missing: [] };
+      return { done, feeds: [], conflicts: [] } as unknown as BuildResult;
+    };
+    const data = new FreshData(
+      FOLDER,
+      build,
+      0,
+      () => clock.now,
+      () => 0,
+    );
+    const user = {
       log: { info: () => {}, error: () => {} },
-    });
+      get hasRelease() {
+        return !lost.is;
+      },
+    };
     const minutes = () => builds.map((at) => (at - START) / MINUTE);
-    return { clock, builds, minutes, asked, lost, data };
+    const run = (ms: number) => clock.run(data, ms, user);
+    const check = () => data.check(user, SIGNAL);
+    return { clock, builds, minutes, lost, data, run, check };
   }
 
   test("ends when a build is asked for", async () => {
-    const { clock, builds, asked, data } = setUp();
-    await clock.run(data, 10 * MINUTE);
-    asked.is = true;
-    await clock.run(data, 10 * MINUTE);
+    const { builds, data, run } = setUp();
+    await run(10 * MINUTE);
+    data.request();
+    await run(10 * MINUTE);
     expect(builds).toEqual([START, START + 10 * MINUTE]);
   });
 
   test("ends when no intact release is left, and one build repairs it", async () => {
-    const { clock, minutes, lost, data } = setUp();
-    await clock.run(data, 10 * MINUTE);
+    const { minutes, lost, run } = setUp();
+    await run(10 * MINUTE);
     lost.is = true;
     lost.repairedBy = 2;
-    await clock.run(data, HOUR);
+    await run(HOUR);
     expect(minutes()).toEqual([0, 10]);
   });
 
   test("ends later each time while builds repair nothing, as after failed builds", async () => {
-    const { clock, minutes, lost, data } = setUp();
-    await clock.run(data, 10 * MINUTE);
+    const { minutes, lost, run } = setUp();
+    await run(10 * MINUTE);
     lost.is = true;
-    await clock.run(data, 50 * MINUTE);
+    await run(50 * MINUTE);
     expect(minutes()).toEqual([0, 10, 11, 13, 17, 25, 41]);
   });
 
   test("is not shorter when a repaired release is damaged again immediately", async () => {
-    const { clock, minutes, lost, data } = setUp();
-    await clock.run(data, 10 * MINUTE);
+    const { minutes, lost, run } = setUp();
+    await run(10 * MINUTE);
     lost.repairedBy = 2; // each build repairs the release
     for (let second = 0; second < 7 * 60; second++) {
       lost.is = true;
-      await clock.run(data, 1_000);
+      await run(1_000);
     }
     expect(minutes()).toEqual([0, 10, 11, 13]);
   });
 
   test("counts hours in which the machine slept, and is not longer where the clock is set back", async () => {
-    const { clock, builds, data } = setUp();
-    await data.check();
+    const { clock, builds, run, check } = setUp();
+    await check();
     clock.now += 2 * HOUR;
-    await data.check();
+    await check();
     expect(builds.length).toBe(2);
     clock.now -= 5 * HOUR;
-    await clock.run(data, HOUR);
+    await run(HOUR);
     expect(builds.length).toBe(2);
-    await data.check();
+    await check();
     expect(builds.length).toBe(3);
   });
 });

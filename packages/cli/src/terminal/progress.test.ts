@@ -1,10 +1,26 @@
 import { describe, expect, test } from "bun:test";
 import type { BuildEvent } from "@inkling/compiler/events";
-import { Progress, renderBar, stepLine } from "./progress.ts";
+import { BuildProgress, renderBar, stepLine } from "./progress.ts";
 import { formatAge, formatAgo, formatBytes, makeStyle, type Terminal, table } from "./terminal.ts";
 
 const style = makeStyle(false);
-const progress = (over: Partial<Terminal> = {}) => new Progress({ live: false, columns: 80, style, ...over });
+/** Returns a function that takes an event at a time, and returns the lines that it printed. */
+function progress(over: Partial<Terminal> = {}) {
+  let printed = "";
+  let clock = 0;
+  const err = (text: string) => {
+    printed += text;
+  };
+  const shown = new BuildProgress({ live: false, columns: 80, style, err, ...over }, () => clock);
+  return {
+    next(event: BuildEvent, now: number): string[] {
+      printed = "";
+      clock = now;
+      shown.take(event);
+      return printed.split("\n").filter(Boolean);
+    },
+  };
+}
 
 const step = (name: string, done = 0, total?: number): BuildEvent => ({
   type: "progress",
@@ -29,24 +45,24 @@ const feed = (over: object): BuildEvent & { type: "feed" } => ({
 describe("plain lines", () => {
   test("a step is a line when it ends, with its time", () => {
     const log = progress();
-    expect(log.next(step("reading feeds"), 0)).toEqual({ keep: [], live: undefined });
-    expect(log.next(step("building geo"), 2_100).keep).toEqual(["  reading feeds 2.1 s"]);
+    expect(log.next(step("reading feeds"), 0)).toEqual([]);
+    expect(log.next(step("building geo"), 2_100)).toEqual(["  reading feeds 2.1 s"]);
   });
 
   test("a long step is mentioned every ten seconds", () => {
     const log = progress();
     log.next(step("building geo", 0, 200), 0);
-    expect(log.next(step("building geo", 10, 200), 9_999).keep).toEqual([]);
-    expect(log.next(step("building geo", 50, 200), 10_000).keep).toEqual(["  building geo: 25%"]);
-    expect(log.next(step("building geo", 60, 200), 12_000).keep).toEqual([]);
-    expect(log.next(step("building geo", 61), 20_000).keep).toEqual(["  building geo: 61"]);
+    expect(log.next(step("building geo", 10, 200), 9_999)).toEqual([]);
+    expect(log.next(step("building geo", 50, 200), 10_000)).toEqual(["  building geo: 25%"]);
+    expect(log.next(step("building geo", 60, 200), 12_000)).toEqual([]);
+    expect(log.next(step("building geo", 61), 20_000)).toEqual(["  building geo: 61"]);
   });
 
   test("what happens in a step keeps its place before the step's own line", () => {
     const log = progress();
     log.next(step("reading feeds"), 0);
     const missing = log.next(feed({ state: "missing", source: "none", error: "is a web page" }), 5);
-    expect(missing.keep).toEqual(["  ipsum-3 missing: is a web page"]);
+    expect(missing).toEqual(["  ipsum-3 missing: is a web page"]);
   });
 
   const rows: [name: string, event: BuildEvent, line: string | undefined][] = [
@@ -69,7 +85,7 @@ describe("plain lines", () => {
     ["a note", { type: "note", text: "97.2% named" }, "  97.2% named"],
   ];
   test.each(rows)("%s", (_, event, line) => {
-    expect(progress().next(event, 0).keep).toEqual(line === undefined ? [] : [line]);
+    expect(progress().next(event, 0)).toEqual(line === undefined ? [] : [line]);
   });
 
   test("feeds that could not be reached are one line when the step ends, whatever is in use for them", () => {
@@ -79,12 +95,12 @@ describe("plain lines", () => {
     });
     const log = progress();
     log.next(step("reading feeds"), 0);
-    expect(log.next(unreached("ipsum-3", {}), 1).keep).toEqual([]);
-    expect(log.next(unreached("free-mail", { source: "last-good" }), 1).keep).toEqual([]);
-    expect(log.next(unreached("feodo", { state: "missing", source: "none" }), 1).keep).toEqual([]);
+    expect(log.next(unreached("ipsum-3", {}), 1)).toEqual([]);
+    expect(log.next(unreached("free-mail", { source: "last-good" }), 1)).toEqual([]);
+    expect(log.next(unreached("feodo", { state: "missing", source: "none" }), 1)).toEqual([]);
     const old = unreached("tor", { state: "expired", source: "last-good" }, "last-good: is too old");
-    expect(log.next(old, 1).keep).toEqual(["  tor expired: last-good: is too old"]);
-    expect(log.next(step("building geo"), 8_000).keep).toEqual([
+    expect(log.next(old, 1)).toEqual(["  tor expired: last-good: is too old"]);
+    expect(log.next(step("building geo"), 8_000)).toEqual([
       "  4 feeds could not be reached: host not found",
       "    in use instead: npm package (ipsum-3)",
       "    in use instead: last good copy (free-mail)",
@@ -92,7 +108,7 @@ describe("plain lines", () => {
       "    in use instead: nothing, because the last copy has expired (tor)",
       "  reading feeds 8.0 s",
     ]);
-    expect(log.next(step("building email"), 9_000).keep).toEqual(["  building geo 1.0 s"]);
+    expect(log.next(step("building email"), 9_000)).toEqual(["  building geo 1.0 s"]);
   });
 
   test("feeds without a file in the mirror are one line if they are many", () => {
@@ -102,9 +118,9 @@ describe("plain lines", () => {
       for (let i = 0; i < count; i++) {
         const error = `mirror: the mirror has no file f${i}.*`;
         const event = feed({ id: `f${i}`, state: "missing", source: "none", error });
-        expect(log.next({ ...event, lacksFile: true }, 1).keep).toEqual([]);
+        expect(log.next({ ...event, lacksFile: true }, 1)).toEqual([]);
       }
-      return log.next({ type: "failed", message: "m", hint: "h" }, 1_000).keep;
+      return log.next({ type: "failed", message: "m", hint: "h" }, 1_000);
     };
     expect(lines(1)[0]).toBe("  f0 missing: mirror: the mirror has no file f0.*");
     expect(lines(3)).toHaveLength(4);
@@ -117,16 +133,16 @@ describe("plain lines", () => {
   test("the last step ends with the build", () => {
     const log = progress();
     log.next(step("publishing"), 0);
-    expect(log.next({ type: "failed", message: "m", hint: "h" }, 300).keep).toEqual(["  publishing 0.3 s"]);
+    expect(log.next({ type: "failed", message: "m", hint: "h" }, 300)).toEqual(["  publishing 0.3 s"]);
   });
 });
 
 describe("the live line", () => {
   test("has a bar, a percentage and the time", () => {
     const log = progress({ live: true });
-    const { live } = log.next(step("building geo", 1, 4), 1_000);
-    expect(live).toBe(`  building geo ${"█".repeat(6)}${"░".repeat(18)}  25% 0.0 s`);
-    expect(log.live(3_500)).toEndWith("25% 2.5 s");
+    const line = `  building geo ${"█".repeat(6)}${"░".repeat(18)}  25%`;
+    expect(log.next(step("building geo", 1, 4), 1_000)).toEqual([`${line} 0.0 s`]);
+    expect(log.next(step("building geo", 1, 4), 3_500)).toEqual([`\r\x1b[2K${line} 2.5 s`]);
   });
 
   test("never fills the line, however long the step's name: it would wrap and could not be erased", () => {

@@ -4,8 +4,9 @@ import type { BuildEvent } from "@inkling/compiler/events";
 import type { FeedReport } from "@inkling/engine";
 import { counted, formatBytes, formatCount, type Style, type Terminal } from "./terminal.ts";
 
-/** Milliseconds between two lines about the same long step in a plain log. */
+/** Milliseconds without a line after which a plain log mentions long work. */
 export const PLAIN_EVERY_MS = 10_000;
+const REDRAW_MS = 100;
 const BAR_CELLS = 24;
 const SPACE_FOR_BAR = 70;
 const MAX_LINES_WITHOUT_FILE = 3;
@@ -13,20 +14,17 @@ const MAX_LINES_WITHOUT_FILE = 3;
 interface Step {
   readonly name: string;
   readonly since: number;
-  done: number;
-  total: number | undefined;
-  mentioned: number;
+  readonly done: number;
+  readonly total: number | undefined;
 }
 
-/** What one event changed. `keep` has whole lines; `live` is the line in progress, if any. */
-export interface Shown {
-  readonly keep: readonly string[];
-  readonly live: string | undefined;
-}
-
-/** If the terminal is not live, a long step is mentioned only now and then. */
-export class Progress {
-  private readonly terminal: Pick<Terminal, "live" | "columns" | "style">;
+/** Shows a build's events: a live line for the step in progress, and lines that remain. */
+export class BuildProgress {
+  private readonly terminal: Pick<Terminal, "err" | "live" | "columns" | "style">;
+  private readonly line: LiveLine;
+  private readonly now: () => number;
+  /** Updates the elapsed time. */
+  private readonly timer = setInterval(() => this.redraw(), REDRAW_MS).unref();
   private step: Step | undefined;
   /**
    * Feeds whose source did not respond, by reason. Without internet access, these are all feeds, and one line reports
@@ -36,54 +34,62 @@ export class Progress {
   /** The lines of feeds for which the mirror has no file. If they are many, their count replaces them. */
   private withoutFile: string[] = [];
 
-  constructor(terminal: Pick<Terminal, "live" | "columns" | "style">) {
-    this.terminal = terminal;
-  }
-
   /** @param now milliseconds of any clock that does not go backwards */
-  next(event: BuildEvent, now: number): Shown {
-    const keep: string[] = [];
-    if (event.type === "progress") this.onProgress(event, now, keep);
-    else keep.push(...this.describe(event));
-    if (event.type === "done" || event.type === "failed") this.finish(now, keep);
-    return { keep, live: this.live(now) };
+  constructor(terminal: BuildProgress["terminal"], now = () => performance.now()) {
+    this.terminal = terminal;
+    this.line = new LiveLine(terminal, PLAIN_EVERY_MS, now);
+    this.now = now;
   }
 
-  /** Returns the line in progress, with the elapsed time at `now`. */
-  live(now: number): string | undefined {
-    if (!this.terminal.live || this.step === undefined) return undefined;
-    return stepLine(this.step, now, this.terminal.columns, this.terminal.style);
-  }
-
-  private onProgress(event: BuildEvent & { type: "progress" }, now: number, keep: string[]): void {
-    if (this.step?.name !== event.step) {
-      this.finish(now, keep);
-      this.step = { name: event.step, since: now, done: 0, total: undefined, mentioned: now };
-    }
-    const step = this.step!;
-    step.done = event.done;
-    step.total = event.total;
-    if (!this.terminal.live && now - step.mentioned >= PLAIN_EVERY_MS) {
-      step.mentioned = now;
-      keep.push(`  ${step.name}: ${amount(step)}`);
-    }
-  }
-
-  private finish(now: number, keep: string[]): void {
-    keep.push(
-      ...[...this.unreached].flatMap(([why, feeds]) => unreachedLines(why, feeds, this.terminal.style)),
+  private redraw(): void {
+    const { step, terminal } = this;
+    if (step === undefined) return;
+    this.line.show(() =>
+      terminal.live
+        ? stepLine(step, this.now(), terminal.columns, terminal.style)
+        : `  ${step.name}: ${amount(step)}`,
     );
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+    this.line.clear();
+  }
+
+  take(event: BuildEvent): void {
+    if (event.type !== "progress") this.print(this.describe(event));
+    if (event.type === "done" || event.type === "failed") this.endStep();
+    if (event.type !== "progress") return;
+    const { step: name, done, total } = event;
+    if (this.step?.name !== name) {
+      this.endStep();
+      this.line.clear();
+    }
+    this.step = { name, since: this.step?.since ?? this.now(), done, total };
+    this.redraw();
+  }
+
+  private endStep(): void {
+    const { style } = this.terminal;
+    this.print([...this.unreached].flatMap(([why, feeds]) => unreachedLines(why, feeds, style)));
     this.unreached.clear();
     const { length } = this.withoutFile;
-    if (length <= MAX_LINES_WITHOUT_FILE) keep.push(...this.withoutFile);
+    if (length <= MAX_LINES_WITHOUT_FILE) this.print(this.withoutFile);
     else
-      keep.push(
-        `  ${this.terminal.style.yellow(`the mirror has no file for ${counted(length, "feed")}`)}: run \`inkling data status\` to list them`,
-      );
+      this.print([
+        `  ${style.yellow(`the mirror has no file for ${counted(length, "feed")}`)}: run \`inkling data status\` to list them`,
+      ]);
     this.withoutFile = [];
     if (this.step === undefined) return;
-    keep.push(`  ${this.step.name} ${this.terminal.style.dim(`${seconds(now - this.step.since)} s`)}`);
+    this.print([`  ${this.step.name} ${style.dim(`${seconds(this.now() - this.step.since)} s`)}`]);
     this.step = undefined;
+  }
+
+  /** Prints lines that remain. */
+  private print(lines: readonly string[]): void {
+    if (lines.length === 0) return;
+    this.line.clear();
+    for (const line of lines) this.terminal.err(`${line}\n`);
   }
 
   private describe(event: Exclude<BuildEvent, { type: "progress" }>): string[] {
@@ -132,7 +138,7 @@ export const SOURCES = {
 } as const;
 
 /** Formats one step, with a bar if the total is known and there is room. */
-export function stepLine(step: Omit<Step, "mentioned">, now: number, columns: number, style: Style): string {
+export function stepLine(step: Step, now: number, columns: number, style: Style): string {
   const elapsed = `${seconds(now - step.since)} s`;
   const part = fraction(step);
   const bar = part === undefined || columns < SPACE_FOR_BAR ? "" : `${renderBar(part, BAR_CELLS)} `;
@@ -143,41 +149,47 @@ export function stepLine(step: Omit<Step, "mentioned">, now: number, columns: nu
   return `  ${name}${style.dim(tail)}`;
 }
 
-export const REDRAW_MS = 100;
-
-/** The line on standard error that is rewritten in place. It prints nothing if lines cannot be rewritten. */
+/**
+ * The line on standard error about long work. It is rewritten in place. If lines cannot be rewritten, it is nothing, or
+ * a new line whenever nothing was shown for `plainEveryMs`.
+ */
 export class LiveLine {
   private readonly terminal: Pick<Terminal, "err" | "live">;
+  private readonly everyMs: number;
+  private readonly now: () => number;
   private isDrawn = false;
-  private drawnAt = Number.NEGATIVE_INFINITY;
+  private shownAt: number;
 
-  constructor(terminal: Pick<Terminal, "err" | "live">) {
+  constructor(
+    terminal: Pick<Terminal, "err" | "live">,
+    plainEveryMs = Number.POSITIVE_INFINITY,
+    now = () => performance.now(),
+  ) {
     this.terminal = terminal;
+    this.everyMs = terminal.live ? REDRAW_MS : plainEveryMs;
+    this.now = now;
+    this.shownAt = terminal.live ? Number.NEGATIVE_INFINITY : now();
   }
 
-  show(line: string | undefined): void {
+  /** Shows what `line` returns, unless the line has just been shown. */
+  show(line: () => string): void {
+    const { live, err } = this.terminal;
+    if (this.now() - this.shownAt < this.everyMs) return;
     this.clear();
-    if (line === undefined || !this.terminal.live) return;
-    this.terminal.err(line);
-    this.isDrawn = true;
-  }
-
-  /** Shows what `line` returns, unless the line has just been rewritten. */
-  refresh(line: () => string): void {
-    const now = performance.now();
-    if (now - this.drawnAt < REDRAW_MS) return;
-    this.drawnAt = now;
-    this.show(line());
+    err(live ? line() : `${line()}\n`);
+    this.isDrawn = live;
+    this.shownAt = this.now();
   }
 
   clear(): void {
     if (this.isDrawn) this.terminal.err("\r\x1b[2K");
     this.isDrawn = false;
+    this.shownAt = this.terminal.live ? Number.NEGATIVE_INFINITY : this.now();
   }
 }
 
 /** Returns `done` divided by `total`, from 0 to 1; undefined while the total is unknown. */
-function fraction({ done, total }: Pick<Step, "done" | "total">): number | undefined {
+function fraction({ done, total }: Step): number | undefined {
   if (total === undefined || total <= 0) return undefined;
   return Math.min(1, Math.max(0, done / total));
 }
@@ -187,7 +199,7 @@ export function renderBar(part: number, cells: number): string {
   return "█".repeat(full) + "░".repeat(cells - full);
 }
 
-function amount(step: Pick<Step, "done" | "total">): string {
+function amount(step: Step): string {
   const part = fraction(step);
   if (part !== undefined) return `${Math.floor(part * 100)}%`;
   return step.done > 0 ? formatCount(step.done) : "";
