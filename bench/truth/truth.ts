@@ -1,5 +1,5 @@
 // truth.ts: `npm run bench -- truth` measures with samples how often the answers are right. It writes bench/TRUTH.md,
-// and tables in docs/accuracy.md, docs/decision-reference.md and docs/decisions.md.
+// and tables in docs/accuracy.md and docs/decision-reference.md.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -61,8 +61,8 @@ export async function writeTruth(commit: string): Promise<string> {
   writeIntoDocs("docs/accuracy.md", "places by radius", places.byRadius);
   writeIntoDocs("docs/accuracy.md", "disposable", table(disposable.main));
   writeIntoDocs("docs/accuracy.md", "measured", `${measured}\n${table(main)}`);
-  writeIntoDocs("docs/decisions.md", "logins", await loginTable());
-  writeIntoDocs("docs/decisions.md", "calibration", calibrationTable());
+  writeIntoDocs("docs/decision-reference.md", "logins", await loginTable());
+  writeIntoDocs("docs/decision-reference.md", "calibration", calibrationTable());
   writeIntoDocs("docs/decision-reference.md", "measured", `${measured}\n${decisions}`);
   return file;
 }

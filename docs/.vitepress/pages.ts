@@ -29,7 +29,10 @@ export const MENU: readonly Section[] = [
     pages: [
       ["Sign-up in ten minutes", "/sign-up-protection", "docs/sign-up-protection.md"],
       ["Challenge with a CAPTCHA", "/captcha", "docs/captcha.md"],
+      ["CAPTCHA in Python", "/captcha-python", "docs/captcha-python.md"],
       ["Protect logins", "/login-protection", "docs/login-protection.md"],
+      ["Logins in Python", "/login-python", "docs/login-python.md"],
+      ["Outages", "/outages", "docs/outages.md"],
       ["The API", "/api", "docs/api.md"],
       ["Email checks", "/email", "docs/email.md"],
       ["Batches", "/batches", "docs/batches.md"],

@@ -1,9 +1,8 @@
-// python-fields.ts: generates packages/python/inkling/_generated.py: error codes, and the answers as dataclasses, which a
-// table of the client's README lists.
+// python-fields.ts: generates packages/python/inkling/_generated.py: error codes, and the answers as dataclasses.
 
 import { ACTIONS, CLIENT_PROBLEMS, DATA_OF, DECISION_INPUT, OUTCOMES, PROBLEMS } from "@inkling/contract";
 import { openApiJson } from "../../packages/server/src/api/openapi.ts";
-import { type Generated, markdownTable } from "./generated.ts";
+import type { Generated } from "./generated.ts";
 
 interface Schema {
   readonly $ref?: string;
@@ -108,21 +107,8 @@ export function pythonFields(): Generated[] {
   const classes = new Classes(schemas);
   const answers: readonly string[] = [...Object.values(ANSWERS), DECISION];
   for (const name of answers) classes.add(name, schemas[name]!);
-  const nested = [...classes.texts.keys()].filter((name) => !answers.includes(name));
-  const rows = [...answers, ...nested].map((name) => [`\`${name}\``, attributesOf(classes.texts.get(name)!)]);
-  return [
-    { path: "packages/python/inkling/_generated.py", content: moduleText(schemas, classes) },
-    {
-      path: "packages/python/README.md",
-      section: "types",
-      content: markdownTable(["type", "attributes"], rows),
-    },
-  ];
+  return [{ path: "packages/python/inkling/_generated.py", content: moduleText(schemas, classes) }];
 }
-
-/** Returns the attributes of a dataclass with their types, as a cell of a table. */
-const attributesOf = (text: string): string =>
-  [...text.matchAll(/^ {4}(\w+: [^=\n]+?)(?: = .*)?$/gm)].map(([, one]) => `\`${one}\``).join(", ");
 
 function moduleText(schemas: Readonly<Record<string, Schema>>, classes: Classes): string {
   const clientProblems = Object.entries<ClientProblem>(CLIENT_PROBLEMS).filter(

@@ -14,6 +14,7 @@ import type { Admitted } from "../../../packages/client/src/middleware/protect.t
 import type { FakeOptions } from "../../../packages/client/src/testing/index.ts";
 import { fakeVisitors } from "../../../packages/client/test/fake-visitors.ts";
 import { namedBlocks } from "../../harness/named-blocks.ts";
+import { run } from "../../harness/published-packages.ts";
 import { tried } from "../../harness/recorded-rows.ts";
 import { temporaryFolder } from "../../harness/release.ts";
 
@@ -35,6 +36,25 @@ const settingsOf = (database: Database) =>
     telemetry: { enabled: false },
     logger: { disabled: true },
   }) satisfies BetterAuthOptions;
+
+/** Writes the page's hook for sign-ins and its unit test, and returns the path of the hook. */
+function writeSignIns(folder: string): string {
+  const page = readFileSync(join(import.meta.dir, "../../../docs/auth-hooks.md"), "utf8");
+  const modules: Readonly<Record<string, string>> = {
+    "@inkling/client/next": PLUGIN.replace("better-auth.ts", "next.ts"),
+    "@inkling/client/testing": PLUGIN.replace("middleware/better-auth.ts", "testing/index.ts"),
+    vitest: "bun:test",
+  };
+  for (const [name, code] of namedBlocks(page, "ts"))
+    writeFileSync(
+      join(folder, name),
+      code.replace(/ from "([@\w][^"]+)"/g, (_, module: string) => {
+        const path = modules[module] ?? (/^better/.test(module) ? import.meta.resolve(module) : module);
+        return ` from ${JSON.stringify(path)}`;
+      }),
+    );
+  return join(folder, "sign-ins.ts");
+}
 
 async function application(
   client = fakeVisitors(),
@@ -150,20 +170,10 @@ describe("a sign-up with better-auth", () => {
 
   test("and a sign-in are assessed with the hook of auth-hooks.md, and a denied sign-in has no session", async () => {
     const error = spyOn(console, "error").mockImplementation(() => {});
-    const page = readFileSync(join(import.meta.dir, "../../../docs/auth-hooks.md"), "utf8");
     const client = fakeVisitors();
     client.server.answer("assess", "192.0.2.7", { action: "deny" });
-    Object.assign(globalThis, { inkling: client });
-    const code = namedBlocks(page, "ts")
-      .get("sign-ins.ts")!
-      .replace(/^import \{ Inkling.*\n/m, "")
-      .replace('"@inkling/client/next"', JSON.stringify(PLUGIN.replace("better-auth.ts", "next.ts")))
-      .replace(/"(better-auth\/\w+)"/g, (_, name) => JSON.stringify(import.meta.resolve(name)))
-      .replace(/new Inkling\(.*\)/, "globalThis.inkling");
-    const file = join(temporaryFolder(), "sign-ins.ts");
-    writeFileSync(file, code);
-    const { after } = await import(file);
-    const { auth, signUp } = await application(client, {}, { hooks: { after } });
+    const { afterSignIn } = await import(writeSignIns(temporaryFolder()));
+    const { auth, signUp } = await application(client, {}, { hooks: { after: afterSignIn(client) } });
     await signUp("jane@example.com", "192.0.2.1");
     const signIn = async (password: string, from: string) => {
       const url = `${ORIGIN}/api/auth/sign-in/email`;
@@ -202,6 +212,12 @@ describe("a sign-up with better-auth", () => {
     ]);
     assert.equal(error.mock.calls.length, 1);
     error.mockRestore();
+  });
+
+  test("and a sign-in pass the unit test of auth-hooks.md", async () => {
+    const folder = temporaryFolder();
+    writeSignIns(folder);
+    await run([process.execPath, "test", "./sign-ins.test.ts"], folder);
   });
 
   test("is decided about, and a sign-in without the hook is not", async () => {

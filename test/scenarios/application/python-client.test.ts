@@ -2,7 +2,7 @@
 // test/scenarios/application/client.test.ts runs the Python client with the TypeScript client's cases.
 
 import { expect, test } from "bun:test";
-import { appendFileSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createDjangoProject } from "../../harness/django-project.ts";
 import { namedBlocks } from "../../harness/named-blocks.ts";
@@ -14,6 +14,8 @@ import { startSmallServer } from "../../harness/server.ts";
 
 const PYTHON = resolve(import.meta.dir, "../../../packages/python");
 const README = readFileSync(join(PYTHON, "README.md"), "utf8");
+const page = (name: string) => readFileSync(join(PYTHON, `../../docs/${name}.md`), "utf8");
+const CAPTCHA_PAGE = page("captcha-python");
 
 test("the licence is the project's, and the version that of the npm packages", () => {
   const text = (path: string) => readFileSync(join(PYTHON, path), "utf8");
@@ -42,15 +44,11 @@ if (withFrameworks === undefined)
 else
   test("protect() in FastAPI, Django and Flask", async () => {
     await run([withFrameworks, "-B", "test/test_protect.py"], PYTHON);
-    // The README's tests, as written: its files under their names, and no variables but the test's own.
+    // The page's tests, as written: its files under their names, and no variables but the test's own.
     const folder = temporaryFolder();
     await createDjangoProject(folder, withFrameworks);
-    const files = namedBlocks(README, "python|html");
-    mkdirSync(join(folder, "templates"));
+    const files = namedBlocks(CAPTCHA_PAGE, "python");
     for (const [name, code] of files) appendFileSync(join(folder, name), code);
-    const [, templates] = /^```python\n(TEMPLATES.*\n)```$/m.exec(README)!;
-    appendFileSync(join(folder, "shop/settings.py"), templates!);
-    copyFileSync(join(PYTHON, "test/django_form.py"), join(folder, "test_form.py"));
     const tests = [...files.keys()].filter((name) => name.startsWith("test_"));
     expect(tests).toEqual(["test_sign_up.py", "test_application.py"]);
     const path = [PYTHON, join(PYTHON, "test"), process.env.PYTHONPATH].filter(Boolean).join(":");
@@ -67,7 +65,7 @@ if importlib.util.find_spec("httpx") is None:
       );
     for (const name of tests)
       await python("-c", `${setUp}import ${name.replace(".py", "")} as it\nit.test_sign_up()\n`);
-    expect(await python("manage.py", "test")).toContain("Ran 6 tests");
+    expect(await python("manage.py", "test")).toContain("Ran 5 tests");
     await python("manage.py", "check");
   });
 
@@ -88,7 +86,7 @@ withPrograms("has complete types, by mypy --strict", ["mypy"], true, async () =>
   tried(import.meta.path, "mypy", ["mypy", "--version"], "the types of the Python client, with --strict");
 });
 
-withPrograms("the README's examples have complete types, by mypy --strict", ["mypy"], true, async () => {
+withPrograms("the pages' examples have complete types, by mypy --strict", ["mypy"], true, async () => {
   const folder = temporaryFolder();
   const files = new Map(
     [...README.matchAll(/^```python\n([\s\S]*?)^```$/gm)].map(([, code], index) => {
@@ -96,13 +94,17 @@ withPrograms("the README's examples have complete types, by mypy --strict", ["my
       return [name, code!] as const;
     }),
   );
+  for (const name of ["captcha-python", "login-python", "outages"])
+    for (const section of page(name).split(/^## /m))
+      for (const [file, code] of namedBlocks(section, "python"))
+        files.set(files.has(file) ? file.replace(".py", "_again.py") : file, code);
   for (const name of ["accounts", "shop"]) {
     mkdirSync(join(folder, name));
     files.set(`${name}/__init__.py`, "");
   }
   // The page excepts the tests, and Django's settings are lines of another file.
-  const isTyped = ([name, code]: readonly [string, string]) =>
-    !/(?:^|\/)tests?[_.]|settings\.py$/.test(name) && !code.startsWith("TEMPLATES");
+  const isTyped = ([name]: readonly [string, string]) =>
+    !/(?:^|\/)tests?[_.]|settings(?:_again)?\.py$/.test(name);
   const typed = [...files].filter(isTyped);
   for (const [name, code] of typed) writeFileSync(join(folder, name), code);
   // Django has no types of its own.
