@@ -1,6 +1,6 @@
 // Tests the recipes in docs/exports.md and docs/warehouses.md, and commands of docs/enrich.md and docs/maxmind.md,
 // unchanged, with a small release.
-// PostgreSQL, nginx and DuckDB are real. For nftables, journald and ClickHouse, the test records the commands.
+// PostgreSQL, nginx and DuckDB are real. For nftables and ClickHouse, the test records the commands.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import {
@@ -417,25 +417,6 @@ test("a firewall: the rules name sets and a table of the export", async () => {
     const [, table, set] = /^nft add rule (inet \w+) input ip6? saddr @(\w+) drop$/.exec(rule) ?? [];
     expect(exported).toContain(`flush set ${table} ${set}\n`);
   }
-});
-
-test("listed attackers are banned, others are not", async () => {
-  const failed = (user: string, ip: string) => `Failed password for ${user} from ${ip} port 22 ssh2`;
-  const lines = [
-    failed("root", PROXY),
-    failed("root", PROXY),
-    failed("root", OTHER),
-    failed(`invalid user x from ${PROXY} port 1 ssh2 is_proxy=true`, OTHER),
-    `Invalid user ${failed("x", PROXY)}`,
-    `Accepted publickey for jane from ${PROXY} port 22 ssh2`,
-  ];
-  writeFileSync(join(folder, "journal"), `${lines.join("\n")}\n`);
-  program("journalctl", `cat "${folder}/journal"`);
-  const [once, often] = blocks("Ban listed attackers");
-  await shell(once!);
-  expect(calls()[0]).toContain("add set inet inkling banned");
-  await shell(often!);
-  expect(calls()).toEqual([`nft add element inet inkling banned { ${PROXY} timeout 1d }`]);
 });
 
 test("ClickHouse: the file that is run begins with a query of what it makes", async () => {
