@@ -8,7 +8,8 @@ import { openStore, type RowCounts, type Store, StoreError } from "@inkling/stor
 import { isSharedDatabase } from "@inkling/store/store";
 import type { Command } from "commander";
 import { cliAuthor } from "../config/environment.ts";
-import { type LoadedSettings, maskUrl, SQLITE } from "../config/settings.ts";
+import { maskUrl, SQLITE } from "../config/setting-types.ts";
+import type { LoadedSettings } from "../config/settings.ts";
 import {
   type BackupFile,
   DATA_FILES,

@@ -28,7 +28,7 @@ import { listHosts } from "@inkling/operations/hosts";
 import { StoreError } from "@inkling/store";
 import { isSharedDatabase } from "@inkling/store/store";
 import type { Command } from "commander";
-import { maskUrl } from "../config/settings.ts";
+import { maskUrl } from "../config/setting-types.ts";
 import { channelOf, openPublisher, trustedKeys, withChannel } from "../runtime/channel.ts";
 import { addAction, type Context, type Result } from "../runtime/command.ts";
 import { forgetChannelReport } from "../runtime/data-folder.ts";

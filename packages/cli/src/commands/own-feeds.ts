@@ -12,7 +12,7 @@ import { ownFeedProblems, ownFeeds } from "@inkling/compiler/own-feed";
 import { FEED_CLAIMS, FEED_FORMATS, type OwnFeed, type Settings, shownFeed } from "@inkling/contract";
 import { DATA_FOLDER } from "@inkling/data";
 import type { Command } from "commander";
-import { withAbsoluteFile } from "../config/feed-rows.ts";
+import { withAbsoluteFile } from "../config/setting-types.ts";
 import { requireBuilder } from "../runtime/build.ts";
 import { addAction, type Context, type Flags } from "../runtime/command.ts";
 import { ensureWritable } from "../runtime/data-folder.ts";

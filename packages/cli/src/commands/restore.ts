@@ -16,7 +16,8 @@ import {
 } from "@inkling/store";
 import type { Command } from "commander";
 import { cliAuthor } from "../config/environment.ts";
-import { databaseFile, type LoadedSettings, maskUrl, SQLITE } from "../config/settings.ts";
+import { maskUrl, SQLITE } from "../config/setting-types.ts";
+import { databaseFile, type LoadedSettings } from "../config/settings.ts";
 import {
   DATA_FILES,
   DATABASE,

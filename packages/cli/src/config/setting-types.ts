@@ -1,9 +1,17 @@
 // setting-types.ts: defines the types of settings. Each type turns the text from a flag, a variable or a file into a
-// value or a problem.
+// value or a problem, and knows how a value is shown.
 
+import { resolve } from "node:path";
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import { ownFeeds } from "@inkling/compiler/own-feed";
-import { LOG_LEVELS, type Pattern, type SettingType, type SettingValues } from "@inkling/contract";
+import {
+  LOG_LEVELS,
+  type OwnFeed,
+  type Pattern,
+  type SettingType,
+  type SettingValues,
+  shownFeed,
+} from "@inkling/contract";
 import { parseChannel } from "@inkling/data";
 import { formatDnsServer, parseDnsServer } from "@inkling/data/dns";
 import { formatPrefix, parsePeerPrefix, toAsciiDomain, withoutHostBits } from "@inkling/engine";
@@ -152,8 +160,38 @@ const dnsServers = listOf(
   },
 );
 
+export const SQLITE = "sqlite://";
+const isUrl = (text: string) => /^[a-z0-9]+:\/\//i.test(text);
+const absolutePath = (path: string, base: string) => resolve(base, path);
+const absoluteUnlessUrl = (text: string, base: string) => (isUrl(text) ? text : resolve(base, text));
+
+/** Makes the feed's file path absolute. */
+export const withAbsoluteFile = (feed: OwnFeed, base: string): OwnFeed =>
+  feed.file === undefined ? feed : { ...feed, file: resolve(base, feed.file) };
+
+/**
+ * Masks the password in a URL. The mask extends to the last "@", even after a "?", because hiding too much is better
+ * than hiding too little. A user name without a password is a token in an HTTP URL, but a plain name in a database URL.
+ * A database URL may also have the password in its query.
+ */
+export function maskUrl(url: string): string {
+  return url
+    .replace(/^([a-z]+:\/\/[^:/@?#]*):(.*\?.*@.*|.*@)/is, "$1:***@")
+    .replace(/^(https?:\/\/)[^:/@?#]+@/i, "$1***@")
+    .replace(
+      /^([a-z]+:\/\/[^?]*)(\?.*)/is,
+      (_, address: string, query: string) => address + maskQuery(query),
+    );
+}
+
+const maskQuery = (query: string) => query.replace(/([?&])(?!sslmode=|sslrootcert=)[^&]+/g, "$1***");
+
 interface TypeOf<Value> {
   readonly schema: z.ZodType<Value>;
+  /** Resolves relative paths against a folder. */
+  absolute?(value: Value, base: string): Value;
+  /** Returns the value as it may be shown and logged, if that differs from the value or, for a secret, from `***`. */
+  shown?(value: Value): unknown;
   /** Shown after the flag in --help. A flag without a placeholder takes no value. */
   readonly placeholder?: string;
   /** Whether the flag may be repeated. */
@@ -163,20 +201,39 @@ interface TypeOf<Value> {
 const TYPES: { readonly [Name in keyof SettingValues]: TypeOf<SettingValues[Name]> } = {
   "yes or no": { schema: yesOrNo },
   "host names": { schema: hostNames, placeholder: "names", isList: true },
-  folder: { schema: path, placeholder: "folder" },
-  file: { schema: path, placeholder: "file" },
-  mirror: { schema: mirror, placeholder: "folder or URL" },
-  channel: { schema: channel, placeholder: "URL" },
+  folder: { schema: path, placeholder: "folder", absolute: absolutePath },
+  file: { schema: path, placeholder: "file", absolute: absolutePath },
+  mirror: { schema: mirror, placeholder: "folder or URL", absolute: absoluteUnlessUrl, shown: maskUrl },
+  channel: { schema: channel, placeholder: "URL", absolute: absoluteUnlessUrl, shown: maskUrl },
   "channel keys": { schema: channelKeys, placeholder: "keys", isList: true },
-  "database url": { schema: databaseUrl, placeholder: "URL" },
-  "api key": { schema: apiKey, placeholder: "key" },
+  "database url": {
+    schema: databaseUrl,
+    placeholder: "URL",
+    absolute: (url, base) =>
+      url.startsWith(SQLITE) ? `${SQLITE}${resolve(base, url.slice(SQLITE.length))}` : url,
+    shown: maskUrl,
+  },
+  "api key": {
+    schema: apiKey,
+    placeholder: "key",
+    shown: (key) => `${key.slice(0, "ink_live_".length)}***`,
+  },
   "webhook secrets": { schema: webhookSecrets, placeholder: "secret" },
   networks: { schema: networks, placeholder: "networks", isList: true },
   domains: { schema: domains, placeholder: "domains", isList: true },
   "dns servers": { schema: dnsServers, placeholder: "addresses", isList: true },
   "log level": { schema: z.enum(LOG_LEVELS, "must be error, info or access"), placeholder: "level" },
-  feeds: { schema: ownFeeds, placeholder: "tables" },
-  secrets: { schema: secrets, placeholder: "table" },
+  feeds: {
+    schema: ownFeeds,
+    placeholder: "tables",
+    absolute: (feeds, base) => feeds.map((feed) => withAbsoluteFile(feed, base)),
+    shown: (feeds) => feeds.map(shownFeed),
+  },
+  secrets: {
+    schema: secrets,
+    placeholder: "table",
+    shown: (values) => Object.keys(values).map((name) => `${name}=***`),
+  },
 };
 
 export function typeOf(type: SettingType): TypeOf<unknown> {

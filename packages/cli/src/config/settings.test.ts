@@ -7,8 +7,8 @@ import { newKeyToken } from "@inkling/store";
 import { parse } from "smol-toml";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { SettingsError } from "../terminal/errors.ts";
-import { typeOf } from "./setting-types.ts";
-import { defaultWorkers, exampleFile, loadSettings, maskUrl, shown } from "./settings.ts";
+import { maskUrl, typeOf } from "./setting-types.ts";
+import { defaultWorkers, exampleFile, loadSettings, shown } from "./settings.ts";
 import type { SettingsInput } from "./sources.ts";
 
 const temp = temporaryFolder();

@@ -18,7 +18,8 @@ import {
 } from "@inkling/data/channel";
 import type { RunningServer } from "@inkling/server";
 import { verifyInThread } from "@inkling/server/verify";
-import { databaseFile, maskUrl } from "../config/settings.ts";
+import { maskUrl } from "../config/setting-types.ts";
+import { databaseFile } from "../config/settings.ts";
 import { CliError, usage } from "../terminal/errors.ts";
 import type { Context } from "./command.ts";
 import { withStore } from "./store.ts";

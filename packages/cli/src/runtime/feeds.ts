@@ -17,8 +17,8 @@ import { type OwnFeed, type Settings, variableName } from "@inkling/contract";
 import { accessHint, isDenied } from "@inkling/data";
 import { nearest } from "@inkling/engine";
 import type { FeedRow, FeedTable } from "@inkling/operations";
-import { lineOf } from "../config/feed-rows.ts";
 import type { LoadedSettings } from "../config/settings.ts";
+import { lineOf } from "../config/settings.ts";
 import { CliError, SettingsError, usage } from "../terminal/errors.ts";
 
 /** @throws CliError if the choice cannot be read */

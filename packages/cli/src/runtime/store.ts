@@ -18,7 +18,8 @@ import {
   withEntry,
 } from "@inkling/store";
 import { cliAuthor } from "../config/environment.ts";
-import { databaseFile, maskUrl } from "../config/settings.ts";
+import { maskUrl } from "../config/setting-types.ts";
+import { databaseFile } from "../config/settings.ts";
 import { CliError } from "../terminal/errors.ts";
 import { type ErrorOutput, warn } from "../terminal/terminal.ts";
 import { ensureWritable } from "./data-folder.ts";
