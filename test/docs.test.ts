@@ -122,6 +122,11 @@ const TASKS: readonly (readonly [task: string, words: number, pages: readonly st
   ["the first lookup", 400, ["README.md#top"]],
   ["the lookups only", 900, ["README.md#top", "docs/lookups.md"]],
   ["sign-up protection", 1_000, ["docs/sign-up-protection.md"]],
+  ["a CAPTCHA", 600, ["docs/captcha.md"]],
+  ["a CAPTCHA in Python", 400, ["docs/captcha-python.md"]],
+  ["logins", 1_000, ["docs/login-protection.md"]],
+  ["logins in Python", 400, ["docs/login-python.md"]],
+  ["outages", 700, ["docs/outages.md"]],
   [
     "one host in production",
     5_000,
