@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { MX_OUTCOMES, type MxOutcome } from "@inkling/contract";
 import { knownHosts } from "@inkling/engine";
 import type { MxFinding } from "../mx/check.ts";
-import { MxCounts } from "../mx/counts.ts";
+import { Counts } from "../telemetry/counts.ts";
 import { EmailChecks, mxCheck } from "./mx.ts";
 
 const bytes = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
@@ -80,7 +80,7 @@ describe("evidence that keeps an address from being disposable", () => {
 describe("the name that DNS is queried for", () => {
   const queried = (text: string) => {
     const hosts: string[] = [];
-    const counts = new MxCounts();
+    const counts = new Counts();
     const source = {
       find: (host: string): MxFinding => {
         hosts.push(host);
@@ -91,7 +91,7 @@ describe("the name that DNS is queried for", () => {
       text,
       "key_1",
     ) as MxFinding;
-    expect([...counts.answers]).toEqual([[finding.outcome, 1]]);
+    expect([...counts.mx.answers]).toEqual([[finding.outcome, 1]]);
     return hosts[0] ?? finding.outcome;
   };
   test.each([
@@ -124,11 +124,11 @@ describe("the name that DNS is queried for", () => {
   ])("%s: %s", (text, want) => expect(queried(text)).toBe(want));
 
   test("a late finding is counted when it comes", async () => {
-    const counts = new MxCounts();
+    const counts = new Counts();
     const late: Promise<MxFinding> = Promise.resolve({ outcome: "timeout", known: [] });
     const waiting = new EmailChecks({ find: () => late }, counts).checkMx("jane@example.de", "key_1");
-    expect(counts.answers.size).toBe(0);
+    expect(counts.mx.answers.size).toBe(0);
     expect(await waiting).toMatchObject({ outcome: "timeout" });
-    expect([...counts.answers]).toEqual([["timeout", 1]]);
+    expect([...counts.mx.answers]).toEqual([["timeout", 1]]);
   });
 });

@@ -17,7 +17,7 @@ import {
 } from "@inkling/engine";
 import type { KeyId } from "@inkling/store/keys/key";
 import type { MxFinding, MxLookups } from "../mx/check.ts";
-import type { MxCounts } from "../mx/counts.ts";
+import type { Counts } from "../telemetry/counts.ts";
 
 /** The fields of an answer that the check may change. All others remain unchanged. */
 interface EmailAnswer {
@@ -32,11 +32,11 @@ const SKIPPED: MxFinding = { outcome: "skipped", known: [] };
 /** Runs the checks that a caller may request, and counts them. */
 export class EmailChecks {
   private readonly source: Pick<MxLookups, "find">;
-  private readonly counts: MxCounts;
+  private readonly counts: Counts;
   private readonly excluded: ReadonlySet<string>;
 
   /** @param excluded domains, from toAsciiDomain, that are never queried; this includes all names below them */
-  constructor(source: Pick<MxLookups, "find">, counts: MxCounts, excluded: readonly string[] = []) {
+  constructor(source: Pick<MxLookups, "find">, counts: Counts, excluded: readonly string[] = []) {
     this.source = source;
     this.counts = counts;
     this.excluded = new Set(excluded);
@@ -63,7 +63,7 @@ export class EmailChecks {
   }
 
   private count(finding: MxFinding): MxFinding {
-    this.counts.recordAnswer(finding.outcome);
+    this.counts.countMxAnswer(finding.outcome);
     return finding;
   }
 }

@@ -17,18 +17,8 @@ import {
   startDnsServer,
 } from "../../../../test/harness/dns-server.ts";
 import { until } from "../../../../test/harness/until.ts";
-import {
-  BUDGET_MS,
-  CACHE_SECONDS,
-  LOOKUP_MS,
-  MAX_CACHED,
-  MAX_UNDER_WAY,
-  MAX_WAITING,
-  type MxFinding,
-  MxLookups,
-  type MxLookupsOptions,
-} from "./check.ts";
-import { MxCounts } from "./counts.ts";
+import { Counts } from "../telemetry/counts.ts";
+import { CACHE_SECONDS, MX_LIMITS, type MxFinding, MxLookups, type MxLookupsOptions } from "./check.ts";
 
 const MX = 15;
 const SOA = 6;
@@ -108,7 +98,7 @@ const at = (...ports: number[]) =>
 
 /** Creates lookups. The default budget is long enough for a busy machine. Tests of timeouts set their own. */
 function lookups(options: Partial<MxLookupsOptions> & { dns: Resolver }) {
-  const counts = new MxCounts();
+  const counts = new Counts();
   let ms = 0;
   const made = new MxLookups({ counts, elapsed: () => ms, budgetMs: 10_000, ...options });
   return {
@@ -286,7 +276,7 @@ describe("NXDOMAIN from a server that replies it to everything, or nearly", () =
     const bad = await liar(aboutTop);
     const { find, counts } = lookups({ dns: at(bad.port) });
     expect(await find("gmail.com")).toEqual({ outcome: "failed", known: [] });
-    expect([...counts.lookups]).toEqual([["failed", 1]]);
+    expect([...counts.mx.lookups]).toEqual([["failed", 1]]);
     expect(bad.questions.filter(({ type }) => type === SOA).map(({ name }) => name)).toEqual(["com"]);
     bad.stop();
   });
@@ -454,7 +444,7 @@ describe("the cache", () => {
     pass(seconds - 0.001);
     await find("a.example");
     expect(queries()).toBe(once);
-    expect(counts.hits).toBe(1);
+    expect(counts.mx.hits).toBe(1);
     pass(0.001);
     await find("a.example");
     expect(queries()).toBe(2 * once);
@@ -488,12 +478,12 @@ describe("the cache", () => {
     const { dns, queries } = scripted(records(600));
     const { find, made, counts } = lookups({ dns, maxCached: 3 });
     for (const host of ["a", "b", "c", "d"]) await find(`${host}.example`);
-    expect(counts.state.cached).toBe(3);
+    expect(counts.mx.state.cached).toBe(3);
     for (const host of ["b", "c", "d"])
       expect(made.find(`${host}.example`, "key_1")).not.toBeInstanceOf(Promise);
     await find("a.example");
     expect(queries()).toBe(5);
-    expect(counts.state.cached).toBe(3);
+    expect(counts.mx.state.cached).toBe(3);
   });
 
   test("a lookup that was too slow for one request answers the next", async () => {
@@ -523,7 +513,7 @@ describe("many at once", () => {
     const found = await Promise.all(Array.from({ length: 200 }, () => find("found.shared.example.com")));
     expect(new Set(found.map(({ outcome }) => outcome))).toEqual(new Set(["found"]));
     expect(countQuestions("found.shared.example.com") - before).toBe(1);
-    expect([...counts.lookups]).toEqual([["found", 1]]);
+    expect([...counts.mx.lookups]).toEqual([["found", 1]]);
   });
 
   test("2,000 distinct domains: never more than 48 of one key asked about at a time, all answered", async () => {
@@ -543,11 +533,11 @@ describe("many at once", () => {
     const { find, counts } = lookups({ dns, budgetMs: 30_000 });
     const domains = Array.from({ length: 2_000 }, (_, i) => `found.d${i}.example.com`);
     const all = Promise.all(domains.map((domain) => find(domain)));
-    expect(counts.state).toEqual({ underWay: 48, waiting: 1_952, cached: 0 });
+    expect(counts.mx.state).toEqual({ underWay: 48, waiting: 1_952, cached: 0 });
     const found = await all;
     expect(found.filter(({ outcome }) => outcome === "found").length).toBe(2_000);
     expect(most).toBe(48);
-    expect(counts.state).toEqual({ underWay: 0, waiting: 0, cached: 2_000 });
+    expect(counts.mx.state).toEqual({ underWay: 0, waiting: 0, cached: 2_000 });
   });
 
   test("2,000 distinct domains of a silent server: none is waited for, and lookups without requests are not started", async () => {
@@ -557,15 +547,15 @@ describe("many at once", () => {
     expect(all.filter(({ outcome }) => outcome === "timeout").length).toBe(2_000 - busy);
     expect(busy).toBeGreaterThanOrEqual(2_000 - 128);
     expect(busy).toBeLessThanOrEqual(2_000 - 48);
-    expect(counts.state.waiting).toBe(0);
-    expect(counts.state.underWay).toBeLessThanOrEqual(128);
+    expect(counts.mx.state.waiting).toBe(0);
+    expect(counts.mx.state.underWay).toBeLessThanOrEqual(128);
     const begun = new Set(
       server.questions.map(({ name }) => name).filter((name) => /^silent\.s\d/.test(name)),
     );
     expect(begun.size).toBeGreaterThanOrEqual(48);
     expect(begun.size).toBeLessThanOrEqual(128);
     made.stop();
-    await until(() => counts.state.underWay === 0);
+    await until(() => counts.mx.state.underWay === 0);
   });
 
   test("silent domains hold the next one up for no longer than the budget", async () => {
@@ -578,19 +568,19 @@ describe("many at once", () => {
     });
     await Promise.all(["a", "b", "c", "d", "e", "f"].map((label) => find(`silent.${label}.com`)));
     await until(async () => (await find("found.com")).outcome === "null");
-    await until(() => counts.state.underWay === 2); // silent ones, which hold no slot
+    await until(() => counts.mx.state.underWay === 2); // silent ones, which hold no slot
     made.stop();
-    await until(() => counts.state.underWay === 0);
+    await until(() => counts.mx.state.underWay === 0);
   });
 
   test("lookups that are slower than the budget are as many as slots, the rest is aborted", async () => {
     const { find, counts, made } = lookups({ dns: at(server.port), maxUnderWay: 2, budgetMs: 30 });
     for (let i = 0; i < 4; i++) {
       await Promise.all([find(`silent.x${i}.example.com`), find(`silent.y${i}.example.com`)]);
-      expect(counts.state.underWay).toBeLessThanOrEqual(4);
-      await until(() => counts.state.underWay === 2);
+      expect(counts.mx.state.underWay).toBeLessThanOrEqual(4);
+      await until(() => counts.mx.state.underWay === 2);
     }
-    expect(counts.lookups.get("timeout")).toBe(6);
+    expect(counts.mx.lookups.get("timeout")).toBe(6);
     made.stop();
   });
 
@@ -599,7 +589,7 @@ describe("many at once", () => {
     const { find, made, counts } = lookups({ dns, maxUnderWay: 2, maxWaiting: 3, budgetMs: 20 });
     const waiting = Array.from({ length: 5 }, (_, i) => find(`d${i}.example`));
     expect(made.find("one-too-many.example", "key_1")).toEqual({ outcome: "busy", known: [] });
-    expect(counts.state.cached).toBe(0);
+    expect(counts.mx.state.cached).toBe(0);
     await Promise.all(waiting);
   });
 });
@@ -611,7 +601,7 @@ describe("several keys", () => {
   test("one with any number of silent domains takes nothing from others", async () => {
     const { made, find, counts } = lookups({ dns: silentOrFound, budgetMs: 1_000_000, lookupMs: 1_000_000 });
     for (const host of silent(10_000, "a")) void made.find(host, "greedy");
-    expect(counts.state).toMatchObject({ underWay: 48, waiting: 3_072 });
+    expect(counts.mx.state).toMatchObject({ underWay: 48, waiting: 3_072 });
     for (let i = 0; i < 200; i++) {
       expect(await find(`found${i}.com`, `key_${i % 5}`)).toMatchObject({ outcome: "null" });
     }
@@ -623,7 +613,7 @@ describe("several keys", () => {
     const { made, find, counts } = lookups({ dns: silentOrFound, budgetMs: 1_000_000, lookupMs: 1_000_000 });
     const hosts = silent(6_000, "b");
     for (const [i, host] of hosts.entries()) void made.find(host, `greedy${i % 4}`);
-    expect(counts.state.underWay).toBeLessThan(64);
+    expect(counts.mx.state.underWay).toBeLessThan(64);
     expect(await find("found.com", "late")).toMatchObject({ outcome: "null" });
     made.stop();
   });
@@ -673,14 +663,14 @@ describe("stopping", () => {
     await Bun.sleep(5);
     made.stop();
     expect((await Promise.all(waiting)).map(({ outcome }) => outcome)).toEqual(["timeout", "timeout"]);
-    expect(counts.state).toMatchObject({ underWay: 0, waiting: 0 });
+    expect(counts.mx.state).toMatchObject({ underWay: 0, waiting: 0 });
     const before = server.questions.length;
     expect(await find("found.z.example.com")).toMatchObject({ outcome: "failed" });
     expect(server.questions.length).toBe(before);
   });
 });
 
-test("the budget is that of the docs", () => expect(BUDGET_MS).toBe(500));
+test("the budget is that of the docs", () => expect(MX_LIMITS.budgetMs).toBe(500));
 
 describe("docs/email.md", () => {
   const docs = readFileSync(join(import.meta.dir, "../../../../docs/email.md"), "utf8");
@@ -695,14 +685,14 @@ describe("docs/email.md", () => {
   test("have the numbers of the code", () => {
     const number = (value: number) => value.toLocaleString("en");
     for (const text of [
-      `within ${BUDGET_MS} ms`,
-      `${MAX_UNDER_WAY} domains`,
-      `${number(MAX_WAITING)} more`,
-      `${number(MAX_CACHED)} domains`,
+      `within ${MX_LIMITS.budgetMs} ms`,
+      `${MX_LIMITS.maxUnderWay} domains`,
+      `${number(MX_LIMITS.maxWaiting)} more`,
+      `${number(MX_LIMITS.maxCached)} domains`,
     ]) {
       expect(docs).toContain(text);
     }
     expect(CACHE_SECONDS).toMatchObject({ found: [60, 3600], nxdomain: [30, 300], failed: [5, 5] });
-    expect(LOOKUP_MS).toBe(3000);
+    expect(MX_LIMITS.lookupMs).toBe(3000);
   });
 });

@@ -4,10 +4,10 @@
 // Source: RFC 2308 (caching "no"), RFC 9520 (caching failures); docs/email.md. Cost: one Map access for a cached
 // domain.
 //
-// A request waits for at most BUDGET_MS. The DNS lookup may continue for up to LOOKUP_MS, so that the next request for
-// the domain finds the result in the cache. Requests for one domain share a lookup. At most MAX_UNDER_WAY lookups hold
-// a slot, and at most MAX_WAITING requests wait for one. A lookup that exceeds the budget frees its slot, so that a
-// silent domain delays other domains by at most BUDGET_MS. The number of slow lookups that continue is limited to the
+// A request waits for at most `budgetMs`. The DNS lookup may continue for up to `lookupMs`, so that the next request for
+// the domain finds the result in the cache. Requests for one domain share a lookup. At most `maxUnderWay` lookups hold
+// a slot, and at most `maxWaiting` requests wait for one. A lookup that exceeds the budget frees its slot, so that a
+// silent domain delays other domains by at most `budgetMs`. The number of slow lookups that continue is limited to the
 // number of slots. Further slow lookups are aborted.
 //
 // Even a key that is the only active one may use at most three quarters of the slots, waiting places and slow lookups
@@ -19,7 +19,7 @@ import { ExpiringMap, FAILURE, findMailExchange, type MailExchange, type Resolve
 import { knownHosts, type MxHost } from "@inkling/engine";
 import type { KeyId } from "@inkling/store/keys/key";
 import { FairShares } from "../sharing/fair-shares.ts";
-import type { MxCounts } from "./counts.ts";
+import type { Counts } from "../telemetry/counts.ts";
 
 export interface MxFinding {
   readonly outcome: MxOutcome;
@@ -30,23 +30,20 @@ export interface MxFinding {
   readonly known: readonly MxHost[];
 }
 
-export interface MxLookupsOptions {
+export const MX_LIMITS = {
+  budgetMs: 500,
+  lookupMs: 3_000,
+  maxUnderWay: 64,
+  maxWaiting: 4_096,
+  maxCached: 10_000,
+};
+
+export interface MxLookupsOptions extends Partial<typeof MX_LIMITS> {
   readonly dns: Resolver;
-  readonly counts: MxCounts;
+  readonly counts: Counts;
   /** Milliseconds of a monotonic clock. */
   readonly elapsed: () => number;
-  readonly maxUnderWay?: number;
-  readonly maxWaiting?: number;
-  readonly maxCached?: number;
-  readonly budgetMs?: number;
-  readonly lookupMs?: number;
 }
-
-export const BUDGET_MS = 500;
-export const LOOKUP_MS = 3_000;
-export const MAX_UNDER_WAY = 64;
-export const MAX_WAITING = 4_096;
-export const MAX_CACHED = 10_000;
 
 /** Minimum and maximum seconds to cache a finding. Between these limits, the TTL from DNS applies. */
 export const CACHE_SECONDS: Readonly<Record<MailExchange["outcome"], readonly [number, number]>> = {
@@ -96,31 +93,20 @@ export class MxLookups {
   private stopped = false;
 
   constructor(options: MxLookupsOptions) {
-    this.options = {
-      maxUnderWay: MAX_UNDER_WAY,
-      maxWaiting: MAX_WAITING,
-      maxCached: MAX_CACHED,
-      budgetMs: BUDGET_MS,
-      lookupMs: LOOKUP_MS,
-      ...options,
-    };
+    this.options = { ...MX_LIMITS, ...options };
     this.cache = new ExpiringMap(options.elapsed, this.options.maxCached);
     const shared = (count: number) => new FairShares(count, Math.ceil(ALONE * count));
     this.slots = shared(this.options.maxUnderWay);
     this.slow = shared(this.options.maxUnderWay);
     this.places = shared(this.options.maxWaiting);
-    options.counts.readStateFrom(() => ({
-      underWay: this.slots.taken + this.slow.taken,
-      waiting: this.places.taken,
-      cached: this.cache.size,
-    }));
+    this.shareState();
   }
 
   /** @returns a promise only if the host is not cached; the promise settles within the budget */
   find(host: string, key: KeyId): MxFinding | Promise<MxFinding> {
     const cached = this.cache.get(host);
     if (cached !== undefined) {
-      this.options.counts.countCacheHit();
+      this.options.counts.countMxHit();
       return cached;
     }
     if (this.stopped) return FAILED;
@@ -159,6 +145,7 @@ export class MxLookups {
     const queue = this.queues.get(key);
     if (queue === undefined) this.queues.set(key, new Set([request]));
     else queue.add(request);
+    this.shareState();
     return promise;
   }
 
@@ -169,7 +156,17 @@ export class MxLookups {
     if (queue?.delete(request) !== true) return false;
     if (queue.size === 0) this.queues.delete(key);
     this.places.giveBack(key);
+    this.shareState();
     return true;
+  }
+
+  /** Writes the state into the counts, which other threads read. */
+  private shareState(): void {
+    this.options.counts.setMxState({
+      underWay: this.slots.taken + this.slow.taken,
+      waiting: this.places.taken,
+      cached: this.cache.size,
+    });
   }
 
   /** Answers queued requests while slots are free, beginning with the key that has the fewest slots. */
@@ -194,6 +191,7 @@ export class MxLookups {
   private start(host: string, key: KeyId): Promise<MxFinding> {
     const finding = this.lookUp(host, key);
     this.underWay.set(host, finding);
+    this.shareState();
     return finding;
   }
 
@@ -207,6 +205,7 @@ export class MxLookups {
       this.slots.giveBack(key);
       share = this.slow.take(key) ? this.slow : undefined;
       if (share === undefined) abort.abort();
+      this.shareState();
       this.startNext();
     };
     const deadline = setTimeout(() => abort.abort(), lookupMs);
@@ -218,9 +217,10 @@ export class MxLookups {
     this.aborts.delete(abort);
     share?.giveBack(key);
     this.underWay.delete(host);
-    counts.countLookup(found.outcome, elapsed() - started);
+    counts.countMxLookup(found.outcome, elapsed() - started);
     const finding = { outcome: found.outcome, known: knownHosts(found.hosts) };
     this.store(host, finding, found);
+    this.shareState();
     this.startNext();
     return finding;
   }

@@ -1,7 +1,6 @@
 // local-serving.ts: runs a server with one thread. The primary answers requests itself.
 
 import { VisitorCounts } from "../decisions/visitor-counts.ts";
-import { MxCounts } from "../mx/counts.ts";
 import { Counts } from "../telemetry/counts.ts";
 import {
   CHANGES,
@@ -17,7 +16,6 @@ import { RequestServer } from "./request-server.ts";
 export class LocalServing implements Serving {
   readonly counts = new Counts();
   readonly workers = { states: new Map([["serving", 1]]), restarts: 0 };
-  readonly mx = new MxCounts();
   private readonly options: ServerOptions;
   private readonly foundation: Foundation;
   private services: Services | undefined;
@@ -48,7 +46,6 @@ export class LocalServing implements Serving {
       decisions,
       visits: new VisitorCounts(crypto.getRandomValues(new Uint8Array(32))),
       counts,
-      mxCounts: this.mx,
     });
     for (const change of CHANGES) this.publish(change);
     return this.requestServer.listen();

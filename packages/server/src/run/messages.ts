@@ -21,7 +21,6 @@ export interface WorkerStart extends Pick<ServerOptions, "version"> {
   /** Index of the worker, from 0. A replacement gets the index and the counts of the worker that it replaces. */
   readonly slot: number;
   readonly counts: SharedArrayBuffer;
-  readonly mxCounts: SharedArrayBuffer;
   readonly cells: SharedCells;
   readonly visits: SharedArrayBuffer;
   /** The key of the HMACs in the visitor counts. */

@@ -38,9 +38,6 @@ export function metricsSource(
     get counts() {
       return serving.counts;
     },
-    get mx() {
-      return serving.mx;
-    },
     get workers() {
       return serving.workers;
     },

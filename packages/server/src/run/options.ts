@@ -124,7 +124,7 @@ export const CHANGES = [
 export type Change = (typeof CHANGES)[number];
 
 /** The threads that answer requests. The numbers for metrics are added up over all of them. */
-export interface Serving extends Pick<MetricsSource, "counts" | "mx" | "workers"> {
+export interface Serving extends Pick<MetricsSource, "counts" | "workers"> {
   /** Starts answering requests from the services' state. @returns the port. @throws StartError */
   listen(services: Services): Promise<number>;
   /** Tells the threads that the services have changed. Does nothing before `listen`. */

@@ -17,7 +17,6 @@ import { BatchMemory, type Bodies } from "../limits/memory.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { EmailChecks } from "../lookup/mx.ts";
 import { MxLookups } from "../mx/check.ts";
-import type { MxCounts } from "../mx/counts.ts";
 import { Tracer } from "../telemetry/tracer.ts";
 import { networksOf } from "./options.ts";
 
@@ -50,7 +49,6 @@ type OwnedOptions = Pick<
 interface AnsweringParts extends OwnedOptions {
   readonly keyring: Keyring;
   readonly cells: LimitCells;
-  readonly mxCounts: MxCounts;
   /** Set if another listener of this thread reads bodies too. */
   readonly bodies?: Bodies;
   /** Set only if there are several workers, which share the port. */
@@ -87,7 +85,7 @@ export class RequestServer {
     this.buckets = new Buckets(settings, this.keyCells);
     this.memory = new BatchMemory(parts.worker?.workers, parts.bodies);
     const dns = makeResolver(dnsServersOf(settings.dnsServers));
-    this.mx = new MxLookups({ dns, counts: parts.mxCounts, elapsed: () => performance.now() });
+    this.mx = new MxLookups({ dns, counts: parts.counts, elapsed: () => performance.now() });
     const { otlpUrl } = settings;
     if (otlpUrl !== undefined) this.tracer = new Tracer({ ...parts, ...SOURCES, url: otlpUrl });
     this.app = this.makeApp();
@@ -104,7 +102,7 @@ export class RequestServer {
       memory: this.memory,
       usage: this.keyCells,
       documents: this.documents,
-      checks: new EmailChecks(this.mx, this.parts.mxCounts, this.settings.dnsExclude),
+      checks: new EmailChecks(this.mx, this.parts.counts, this.settings.dnsExclude),
       now: Date.now,
       ...SOURCES,
       tracer: this.tracer,

@@ -11,7 +11,6 @@ import { answerQuestion, type FromCollector } from "../decisions/collector.ts";
 import { VISITOR_COUNTS_BYTES } from "../decisions/visitor-counts.ts";
 import type { ClaimedPort } from "../http/start-error.ts";
 import { StartError } from "../http/start-error.ts";
-import { MX_COUNTS_BYTES, MxCounts } from "../mx/counts.ts";
 import { COUNTS_BYTES, Counts } from "../telemetry/counts.ts";
 import { changeMessage, type FromWorker, type KnownMemory, type ToWorker } from "./messages.ts";
 import {
@@ -39,7 +38,6 @@ const STOP_MS = 12_000;
 class Member {
   readonly slot: number;
   readonly counts = new SharedArrayBuffer(COUNTS_BYTES);
-  readonly mxCounts = new SharedArrayBuffer(MX_COUNTS_BYTES);
   state: WorkerState = "waiting";
   thread: Worker | undefined;
   ended: Promise<void> = Promise.resolve();
@@ -77,7 +75,6 @@ class Member {
 
 export class WorkerPool implements Serving {
   counts = new Counts();
-  mx = new MxCounts();
   isDraining = false;
   private restarts = 0;
   private readonly visits = new SharedArrayBuffer(VISITOR_COUNTS_BYTES);
@@ -121,7 +118,6 @@ export class WorkerPool implements Serving {
 
   refresh(): void {
     this.counts = Counts.sum(this.members.map(({ counts }) => new Counts(counts)));
-    this.mx = MxCounts.sum(this.members.map(({ mxCounts }) => new MxCounts(mxCounts)));
   }
 
   get workers() {
@@ -155,7 +151,7 @@ export class WorkerPool implements Serving {
 
   private start(member: Member): void {
     const { version } = this.options;
-    const { slot, counts, mxCounts } = member;
+    const { slot, counts } = member;
     const thread = new Worker(threadModule("worker"));
     const { promise, resolve } = Promise.withResolvers<void>();
     let reason: string | undefined;
@@ -177,7 +173,6 @@ export class WorkerPool implements Serving {
         version,
         slot,
         counts,
-        mxCounts,
         cells,
         visits: this.visits,
         visitorKey: this.visitorKey,

@@ -12,7 +12,6 @@ import { NO_RULESET } from "@inkling/store/rulesets/record";
 import { DecisionCollector } from "../decisions/collector.ts";
 import { VisitorCounts } from "../decisions/visitor-counts.ts";
 import { LimitCells } from "../limits/cells.ts";
-import { MxCounts } from "../mx/counts.ts";
 import { Counts } from "../telemetry/counts.ts";
 import { Log } from "../telemetry/log.ts";
 import type { FromWorker, KeysMessage, ToWorker, WorkerStart } from "./messages.ts";
@@ -40,7 +39,6 @@ export class RequestWorker {
   private readonly rulesets = { current: NO_RULESET };
   private readonly precisions: { current: Precisions } = { current: {} };
   private readonly cells: LimitCells;
-  private readonly mxCounts: MxCounts;
   private readonly decisions: DecisionCollector;
   private readonly requestServer: RequestServer;
   private readonly timer: ReturnType<typeof setInterval>;
@@ -54,7 +52,6 @@ export class RequestWorker {
     this.host = host;
     this.log = new Log({ level: settings.logLevel, write: host.writeLog, now: Date.now });
     this.cells = new LimitCells(start.cells.base, start.cells);
-    this.mxCounts = new MxCounts(start.mxCounts);
     this.releases = new ReleaseFollower(
       settings.dataDir,
       (name, reason, isFirst) => {
@@ -74,16 +71,12 @@ export class RequestWorker {
       visits: new VisitorCounts(start.visitorKey, start.visits),
       cells: this.cells,
       counts: new Counts(start.counts),
-      mxCounts: this.mxCounts,
       decisions: this.decisions,
       memoryKeys: start.memoryKeys,
       log: this.log,
       worker: { slot, workers: settings.workers },
     });
-    this.timer = setInterval(() => {
-      this.mxCounts.shareState();
-      host.send({ type: "alive" });
-    }, ALIVE_MS);
+    this.timer = setInterval(() => host.send({ type: "alive" }), ALIVE_MS);
   }
 
   /** Processes a message from the primary. @throws StartError if the port is unavailable */

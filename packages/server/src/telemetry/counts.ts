@@ -4,11 +4,15 @@
 // counts. Array reads use `!`, because the layout bounds every index.
 
 import {
+  keysOf,
+  MX_OUTCOMES,
+  type MxOutcome,
   OPERATION_IDS,
   OPERATIONS,
   type OperationId,
   PROBLEM_CODES,
   type ProblemCode,
+  recordOf,
   SCOPES,
   type Scope,
 } from "@inkling/contract";
@@ -82,6 +86,10 @@ const PROBLEM_SLOTS: ReadonlyMap<ProblemCode, number> = new Map(PROBLEM_CODES.ma
 /** What became of the spans of traced requests. */
 const SPAN_OUTCOMES = ["sent", "dropped"] as const;
 
+/** The state of `checks=mx` in a thread: DNS lookups in flight, requests that wait for one, and cached domains. */
+const MX_STATE = ["underWay", "waiting", "cached"] as const;
+type MxState = Readonly<Record<(typeof MX_STATE)[number], number>>;
+
 const SIZES = {
   requests: AUDIENCES.length * ROWS.length * STATUSES,
   lookups: SCOPES.length * AUDIENCES.length * REQUEST_KINDS.length,
@@ -91,38 +99,28 @@ const SIZES = {
   flags: OVERRIDE_FLAGS.length,
   countries: LETTERS * LETTERS,
   spans: SPAN_OUTCOMES.length,
+  mxAnswers: MX_OUTCOMES.length,
+  mxLookups: MX_OUTCOMES.length,
+  mxHits: 1,
+  mxSeconds: 1,
+  mxState: MX_STATE.length,
 };
 /** Number of bytes that the counts need. */
 export const COUNTS_BYTES = 8 * Object.values(SIZES).reduce((sum, size) => sum + size);
 
 export class Counts {
   private readonly all: Float64Array;
-  private readonly requests: Float64Array;
-  private readonly lookups: Float64Array;
-  private readonly latency: Float64Array;
-  private readonly seconds: Float64Array;
-  private readonly problems: Float64Array;
-  private readonly flags: Float64Array;
-  private readonly countries: Float64Array;
-  private readonly spans: Float64Array;
+  private readonly parts: Readonly<Record<keyof typeof SIZES, Float64Array>>;
   private readonly sample = { second: 0, read: 0, turn: 0 };
 
   /** @param memory COUNTS_BYTES; one thread adds to the counts, and other threads may read them */
   constructor(memory = new SharedArrayBuffer(COUNTS_BYTES)) {
     this.all = new Float64Array(memory);
-    let start = 0;
-    const take = (size: number) => {
-      start += size;
-      return this.all.subarray(start - size, start);
-    };
-    this.requests = take(SIZES.requests);
-    this.lookups = take(SIZES.lookups);
-    this.latency = take(SIZES.latency);
-    this.seconds = take(SIZES.seconds);
-    this.problems = take(SIZES.problems);
-    this.flags = take(SIZES.flags);
-    this.countries = take(SIZES.countries);
-    this.spans = take(SIZES.spans);
+    let end = 0;
+    this.parts = recordOf(keysOf(SIZES), (name) => {
+      end += SIZES[name];
+      return this.all.subarray(end - SIZES[name], end);
+    });
   }
 
   /** Adds up the counts of several workers. */
@@ -134,12 +132,12 @@ export class Counts {
 
   /** Counts one response. */
   recordAnswer(slot: Slot, status: number, audience: Audience, ms: number): void {
-    this.requests[this.requestIndex(AUDIENCE_INDEX[audience], slot) + status]! += 1;
+    this.parts.requests[this.requestIndex(AUDIENCE_INDEX[audience], slot) + status]! += 1;
     const seconds = ms / 1000;
     let bucket = 0;
     while (bucket < LATENCY_BOUNDS.length && seconds > LATENCY_BOUNDS[bucket]!) bucket++;
-    this.latency[slot * BUCKETS + bucket]! += 1;
-    this.seconds[slot]! += seconds;
+    this.parts.latency[slot * BUCKETS + bucket]! += 1;
+    this.parts.seconds[slot]! += seconds;
   }
 
   /**
@@ -147,23 +145,23 @@ export class Counts {
    */
   countLookup(lookup: Scope, audience: Audience, kind: RequestKind, count = 1): void {
     const row = SCOPES.indexOf(lookup) * AUDIENCES.length + AUDIENCE_INDEX[audience];
-    this.lookups[row * REQUEST_KINDS.length + REQUEST_KINDS.indexOf(kind)]! += count;
+    this.parts.lookups[row * REQUEST_KINDS.length + REQUEST_KINDS.indexOf(kind)]! += count;
   }
 
   /** Counts one refused request, or one refused value of a batch. */
   countProblem(code: ProblemCode): void {
-    this.problems[PROBLEM_SLOTS.get(code)!]! += 1; // the map contains every code
+    this.parts.problems[PROBLEM_SLOTS.get(code)!]! += 1; // the map contains every code
   }
 
   /** Counts the flags that an answer about an address sets. @param bits the flags, as bits */
   countFlags(bits: number): void {
     for (let i = 0, flags = bits; flags !== 0; i++, flags >>= 1) {
-      if ((flags & 1) !== 0) this.flags[i]! += 1;
+      if ((flags & 1) !== 0) this.parts.flags[i]! += 1;
     }
   }
 
   countDisposable(): void {
-    this.flags[DISPOSABLE]! += 1;
+    this.parts.flags[DISPOSABLE]! += 1;
   }
 
   /**
@@ -172,15 +170,49 @@ export class Counts {
    * @param weight how many locations this one counts as
    */
   countCountry(code: string | undefined, weight: number): void {
-    if (code !== undefined) this.countries[countryIndex(code)]! += weight;
+    if (code !== undefined) this.parts.countries[countryIndex(code)]! += weight;
   }
 
   countSpans(outcome: (typeof SPAN_OUTCOMES)[number], count: number): void {
-    this.spans[SPAN_OUTCOMES.indexOf(outcome)]! += count;
+    this.parts.spans[SPAN_OUTCOMES.indexOf(outcome)]! += count;
   }
 
   spanRows(): Iterable<[string, number]> {
-    return SPAN_OUTCOMES.map((outcome, i) => [outcome, this.spans[i]!]);
+    return SPAN_OUTCOMES.map((outcome, i) => [outcome, this.parts.spans[i]!]);
+  }
+
+  /** Counts an answer to a caller. The lookup behind a timeout may still finish later. */
+  countMxAnswer(outcome: MxOutcome): void {
+    this.parts.mxAnswers[MX_OUTCOMES.indexOf(outcome)]! += 1;
+  }
+
+  /** Counts a finished DNS lookup. */
+  countMxLookup(outcome: MxOutcome, ms: number): void {
+    this.parts.mxLookups[MX_OUTCOMES.indexOf(outcome)]! += 1;
+    this.parts.mxSeconds[0]! += ms / 1000;
+  }
+
+  /** Counts an answer from the cache. */
+  countMxHit(): void {
+    this.parts.mxHits[0]! += 1;
+  }
+
+  setMxState(state: MxState): void {
+    this.parts.mxState.set(MX_STATE.map((name) => state[name]));
+  }
+
+  /** The numbers of `checks=mx`. */
+  get mx() {
+    const { mxAnswers, mxLookups, mxHits, mxSeconds, mxState } = this.parts;
+    const byOutcome = (counts: Float64Array): ReadonlyMap<MxOutcome, number> =>
+      new Map(MX_OUTCOMES.map((outcome, i) => [outcome, counts[i]!] as const).filter(([, n]) => n > 0));
+    return {
+      answers: byOutcome(mxAnswers),
+      lookups: byOutcome(mxLookups),
+      hits: mxHits[0]!,
+      seconds: mxSeconds[0]!,
+      state: recordOf(MX_STATE, (_, i) => mxState[i]!),
+    };
   }
 
   /** Returns how many locations the next one counts as; 0 if its country must not be read. @param now epoch ms */
@@ -209,7 +241,7 @@ export class Counts {
     for (const [a, audience] of AUDIENCES.entries()) {
       for (const [slot, { route }] of ROWS.entries()) {
         for (let status = 100; status < STATUSES; status++) {
-          const count = this.requests[this.requestIndex(a, slot) + status]!;
+          const count = this.parts.requests[this.requestIndex(a, slot) + status]!;
           const isShown = fromZero && ALERTED.test(route) && FROM_ZERO[audience].includes(status);
           if (count > 0 || isShown) yield { route, status: String(status), audience, count };
         }
@@ -225,7 +257,7 @@ export class Counts {
     for (const lookup of SCOPES) {
       for (const audience of AUDIENCES) {
         for (const kind of REQUEST_KINDS) {
-          const count = this.lookups[i++]!;
+          const count = this.parts.lookups[i++]!;
           if (count > 0 || (fromZero && audience === "live")) yield { lookup, audience, kind, count };
         }
       }
@@ -233,17 +265,17 @@ export class Counts {
   }
 
   problemRows(): Iterable<[ProblemCode, number]> {
-    return PROBLEM_CODES.map((code, i) => [code, this.problems[i]!]);
+    return PROBLEM_CODES.map((code, i) => [code, this.parts.problems[i]!]);
   }
 
   /** Returns the number of answers that set each flag. */
   flagRows(): Iterable<[OverrideFlag, number]> {
-    return OVERRIDE_FLAGS.map((flag, i) => [flag, this.flags[i]!]);
+    return OVERRIDE_FLAGS.map((flag, i) => [flag, this.parts.flags[i]!]);
   }
 
   /** Yields the number of answers by ISO 3166-1 code, estimated from a sample under load. */
   *countryRows(): Generator<[string, number]> {
-    for (const [i, count] of this.countries.entries()) if (count > 0) yield [countryCode(i), count];
+    for (const [i, count] of this.parts.countries.entries()) if (count > 0) yield [countryCode(i), count];
   }
 
   /** Returns the counts of one kind of request, by histogram bucket. The last bucket is above the last bound. */
@@ -252,7 +284,7 @@ export class Counts {
     for (const [slot, { looksUp }] of ROWS.entries()) {
       const start = slot * BUCKETS;
       if (looksUp !== kind) continue;
-      for (let i = 0; i < BUCKETS; i++) buckets[i]! += this.latency[start + i]!;
+      for (let i = 0; i < BUCKETS; i++) buckets[i]! += this.parts.latency[start + i]!;
     }
     return buckets;
   }
@@ -266,10 +298,11 @@ export class Counts {
       let count = 0;
       const upTo: number[] = [];
       for (let i = 0; i < BUCKETS; i++) {
-        count += this.latency[slot * BUCKETS + i]!;
+        count += this.parts.latency[slot * BUCKETS + i]!;
         if (METRIC_BOUNDS.includes(LATENCY_BOUNDS[i]!)) upTo.push(count);
       }
-      if (count > 0 || looksUp !== undefined) yield { route, upTo, count, seconds: this.seconds[slot]! };
+      if (count > 0 || looksUp !== undefined)
+        yield { route, upTo, count, seconds: this.parts.seconds[slot]! };
     }
   }
 }

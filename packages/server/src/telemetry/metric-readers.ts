@@ -56,13 +56,6 @@ export interface MetricsSource {
   };
   /** The space that stored decisions take, and the maximum. */
   readonly storage: { readonly decisionsBytes: number; readonly decisionsLimitBytes: number };
-  readonly mx: {
-    readonly answers: Iterable<readonly [outcome: string, count: number]>;
-    readonly lookups: Iterable<readonly [outcome: string, count: number]>;
-    readonly seconds: number;
-    readonly hits: number;
-    readonly state: { readonly underWay: number; readonly waiting: number; readonly cached: number };
-  };
   readonly webhooks: {
     readonly attempts: Iterable<readonly [outcome: string, count: number]>;
     readonly dropped: number;
@@ -181,13 +174,15 @@ export const READERS: Readers = {
   inkling_webhook_queue: ({ webhooks }) => webhooks.queue.waiting,
   inkling_webhook_queue_oldest_seconds: ({ webhooks: { queue }, now }) =>
     queue.oldestAt === undefined ? 0 : Math.max(0, (now() - queue.oldestAt) / 1000),
-  inkling_mx_checks_total: ({ mx }) => Array.from(mx.answers, ([outcome, count]) => [{ outcome }, count]),
-  inkling_mx_lookups_total: ({ mx }) => Array.from(mx.lookups, ([outcome, count]) => [{ outcome }, count]),
-  inkling_mx_lookup_seconds_total: ({ mx }) => mx.seconds,
-  inkling_mx_cache_hits_total: ({ mx }) => mx.hits,
-  inkling_mx_lookups_in_flight: ({ mx }) => mx.state.underWay,
-  inkling_mx_lookups_waiting: ({ mx }) => mx.state.waiting,
-  inkling_mx_cache_entries: ({ mx }) => mx.state.cached,
+  inkling_mx_checks_total: ({ counts: { mx } }) =>
+    Array.from(mx.answers, ([outcome, count]) => [{ outcome }, count]),
+  inkling_mx_lookups_total: ({ counts: { mx } }) =>
+    Array.from(mx.lookups, ([outcome, count]) => [{ outcome }, count]),
+  inkling_mx_lookup_seconds_total: ({ counts: { mx } }) => mx.seconds,
+  inkling_mx_cache_hits_total: ({ counts: { mx } }) => mx.hits,
+  inkling_mx_lookups_in_flight: ({ counts: { mx } }) => mx.state.underWay,
+  inkling_mx_lookups_waiting: ({ counts: { mx } }) => mx.state.waiting,
+  inkling_mx_cache_entries: ({ counts: { mx } }) => mx.state.cached,
   inkling_workers: ({ workers }) => Array.from(workers.states, ([state, count]) => [{ state }, count]),
   inkling_worker_restarts_total: ({ workers }) => workers.restarts,
   inkling_build_info: ({ version }) => [[{ version }, 1]],

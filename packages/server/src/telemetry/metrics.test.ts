@@ -3,7 +3,6 @@ import { METRICS, OPERATIONS } from "@inkling/contract";
 import { dataStates, type LoadedRelease, type Release } from "@inkling/engine";
 import { METRIC_BOUNDS } from "@inkling/store/traffic-counts";
 import type { StatusSource } from "../lookup/status.ts";
-import { MxCounts } from "../mx/counts.ts";
 import { Counts, slotOf } from "./counts.ts";
 import type { MetricsSource } from "./metric-readers.ts";
 import { metricsText } from "./metrics.ts";
@@ -35,11 +34,7 @@ const manifest = {
 } as unknown as Release;
 const loaded = { name: "n", manifest, states: dataStates(manifest) } as unknown as LoadedRelease;
 
-function source(
-  current: LoadedRelease | undefined,
-  counts = new Counts(),
-  mx = new MxCounts(),
-): MetricsSource & StatusSource {
+function source(current: LoadedRelease | undefined, counts = new Counts()): MetricsSource & StatusSource {
   return {
     version: "1.2.3",
     allowMissing: false,
@@ -50,7 +45,6 @@ function source(
       state: { loaded: true, keys: 3, checkedAt: 2_000, failures: 0, lastError: undefined },
     },
     counts,
-    mx,
     notices: { state: "listening" },
     group: {
       state: { hosts: 3, isUnreachable: false, silentSeconds: 0.2, failures: 0, clockOffsetMs: 40 },
@@ -153,14 +147,14 @@ describe("metrics", () => {
   });
 
   test("checks of mail domains", async () => {
-    const mx = new MxCounts();
-    mx.readStateFrom(() => ({ underWay: 1, waiting: 2, cached: 3 }));
-    mx.countLookup("nxdomain", 250);
-    mx.countLookup("nxdomain", 500);
-    mx.countCacheHit();
-    mx.recordAnswer("nxdomain");
-    mx.recordAnswer("skipped");
-    const text = lines(source(loaded, new Counts(), mx));
+    const counts = new Counts();
+    counts.setMxState({ underWay: 1, waiting: 2, cached: 3 });
+    counts.countMxLookup("nxdomain", 250);
+    counts.countMxLookup("nxdomain", 500);
+    counts.countMxHit();
+    counts.countMxAnswer("nxdomain");
+    counts.countMxAnswer("skipped");
+    const text = lines(source(loaded, counts));
     for (const line of [
       'inkling_mx_checks_total{outcome="nxdomain"} 1',
       'inkling_mx_checks_total{outcome="skipped"} 1',
