@@ -10,9 +10,8 @@ import { Answerer, formatIp, formatPrefix, visitorNetworkOf } from "@inkling/eng
 import { addressIn } from "../packages/bulk/src/enrich/cells.ts";
 import { parseGeofeed } from "../packages/compiler/src/parse/geofeed.ts";
 import { parseNetworks } from "../packages/compiler/src/parse/index.ts";
-import { callerAddress } from "../packages/server/src/http/client-address.ts";
+import { callerAddress, networksOf } from "../packages/server/src/http/client-address.ts";
 import { readNetwork } from "../packages/server/src/lookup/network-summary.ts";
-import { networksOf } from "../packages/server/src/run/options.ts";
 import { parseNewKey } from "../packages/store/src/keys/key-input.ts";
 import { overrideTarget } from "../packages/store/src/overrides/override.ts";
 import { projectFiles, withoutComments } from "./harness/project-files.ts";
@@ -40,10 +39,9 @@ const UNWRAPPED: Readonly<Record<string, string>> = {
 /** Peers and networks that are trusted: a tunnel address must not pass for the IPv4 address inside it. */
 const PEERS: Readonly<Record<string, string>> = {
   "cli/src/config/setting-types.ts": "networks in settings: trusted proxies",
-  "server/src/http/client-address.ts": "the connection's address, X-Forwarded-For",
+  "server/src/http/client-address.ts": "the connection's address, X-Forwarded-For, trusted proxies",
   "store/src/keys/key-input.ts": "networks that a key is limited to",
   "store/src/keys/key.ts": "the same, as stored",
-  "server/src/run/options.ts": "trusted proxies",
 };
 
 const RAW: Readonly<Record<string, string>> = {

@@ -55,9 +55,9 @@ const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   store: [["text"], ["keys"], ["overrides", "rulesets", "decisions"], ["."]],
   server: [
     ["http", "telemetry", "sharing", "openapi"],
-    ["limits", "mx", "releases", "webhooks"],
+    ["limits", "mx", "releases"],
     ["lookup"],
-    ["batch", "decisions"],
+    ["batch", "decisions", "webhooks"],
     ["api", "admin"],
     ["run"],
   ],

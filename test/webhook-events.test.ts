@@ -4,12 +4,11 @@
 import { afterEach, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { WEBHOOK_EVENT_NAMES, type WebhookData } from "@inkling/contract";
+import { type EventLog, WEBHOOK_EVENT_NAMES, type WebhookData } from "@inkling/contract";
 import type { FeedReport } from "@inkling/engine";
 import { Releases } from "../packages/server/src/releases/releases.ts";
 import { startServer } from "../packages/server/src/run/server.ts";
-import { domainVerdicts } from "../packages/server/src/run/webhooks.ts";
-import { WebhookEvents } from "../packages/server/src/webhooks/events.ts";
+import { domainVerdicts, WebhookEvents } from "../packages/server/src/webhooks/events.ts";
 import { parseNewKey } from "../packages/store/src/keys/key-input.ts";
 import { parseNewOverride } from "../packages/store/src/overrides/override.ts";
 import { overridesOf } from "../packages/store/src/overrides/record.ts";
@@ -72,21 +71,12 @@ test("a verdict that a release or an override changes is told once for each deci
     decision("e", "user-5", "no-data.example", undefined),
   ]);
   let looks = 0;
-  const lookUp = domainVerdicts({ releases, overrides } as never);
+  const services = { store, releases, overrides, log: { error: () => {} }, now: Date.now };
+  const lookUp = domainVerdicts(services);
   const host = () => {
-    const events = new WebhookEvents({
-      deliveries: store.deliveries,
-      usage: store.usage,
-      releases,
-      overrides,
-      decisions: store.decisions,
-      lookUp: (domains) => {
-        looks++;
-        return lookUp(domains);
-      },
-      log: { error: () => {} },
-      now: Date.now,
-      checkMs: 0,
+    const events = new WebhookEvents(services, 0, (domains) => {
+      looks++;
+      return lookUp(domains);
     });
     cleanUps.push(() => events.stop());
     return events;
@@ -140,21 +130,14 @@ test("a change is told although newer decisions used it, and an override for one
   const { webhook } = await store.webhooks.add(wanted, BY);
   const listed = new Set<string>();
   const release = { name: "1", manifest: { id: "1", missing: [], feeds: [] } };
-  const releases = { current: release as never, feeds: [] };
+  const releases = { current: release as never, feeds: [], open: () => undefined };
   const start = Date.parse("2026-06-01T00:00:00Z");
   let now = start;
-  const events = new WebhookEvents({
-    deliveries: store.deliveries,
-    usage: store.usage,
-    releases,
-    overrides: { current: overridesOf([]) },
-    decisions: store.decisions,
-    lookUp: async (domains) =>
-      domains.map((domain) => ({ valid: true, disposable: listed.has(domain), providers: [] })),
-    log: { error: () => {} },
-    now: () => now,
-    checkMs: 0,
-  });
+  const overrides = { current: overridesOf([]) };
+  const services = { store, releases, overrides, log: { error: () => {} }, now: () => now };
+  const events = new WebhookEvents(services, 0, async (domains) =>
+    domains.map((domain) => ({ valid: true, disposable: listed.has(domain), providers: [] })),
+  );
   cleanUps.push(() => events.stop());
   const told = async () => {
     await events.find(EVERY);
@@ -181,7 +164,7 @@ test("a change is told although newer decisions used it, and an override for one
 test("without data on disposable domains nothing is told: its verdicts mean nothing", async () => {
   const dataDir = temporaryFolder();
   smallRelease(dataDir, 1, ["disposable"]);
-  const events = new WebhookEvents({
+  const store = {
     deliveries: {
       takeWatch: async () => true,
       leaveWatch: async () => {},
@@ -189,22 +172,27 @@ test("without data on disposable domains nothing is told: its verdicts mean noth
       toldVerdicts: async () => new Map(),
     },
     usage: { readExhausted: async () => [] },
-    releases: {
-      current: { name: "n", manifest: { id: "1", missing: ["disposable"], feeds: [] } } as never,
-      feeds: [],
-    },
-    overrides: { current: overridesOf([]) },
     decisions: {
       async *domainsSince() {
         yield [{ domain: "example.com", newest: decisionRow(1, 0) as never }];
       },
       list: () => Promise.reject(new Error("nothing is to be read")),
     },
-    lookUp: () => Promise.reject(new Error("nothing is to be looked up")),
+  };
+  const services = {
+    store: store as never,
+    releases: {
+      current: { name: "n", manifest: { id: "1", missing: ["disposable"], feeds: [] } } as never,
+      feeds: [],
+      open: () => undefined,
+    },
+    overrides: { current: overridesOf([]) },
     log: { error: () => {} },
     now: Date.now,
-    checkMs: 0,
-  });
+  };
+  const events = new WebhookEvents(services, 0, () =>
+    Promise.reject(new Error("nothing is to be looked up")),
+  );
   for (let n = 0; n < 2; n++) {
     await events.find(EVERY); // the next call throws a failure of the comparison
     await events.comparing;
@@ -292,20 +280,16 @@ test("a condition that a full webhook missed is told once there is room, and rep
   await store.deliveries.queue(Array.from({ length: 10_000 }, (_, n) => filler(n)));
   await store.webhooks.enable(other.webhook.id, BY);
   const reported: number[] = [];
-  const events = new WebhookEvents({
-    deliveries: store.deliveries,
-    usage: store.usage,
-    releases: {
-      current: undefined,
-      feeds: [{ id: "f1", held: { why: "too much", sha256: "b".repeat(64) } }] as never,
-    },
-    overrides: { current: overridesOf([]) },
-    decisions: store.decisions,
-    lookUp: async () => [],
-    log: { error: (_, { dropped } = {}) => void reported.push(Number(dropped)) },
-    now: Date.now,
-    checkMs: 0,
-  });
+  const log: Pick<EventLog, "error"> = {
+    error: (_, { dropped } = {}) => void reported.push(Number(dropped)),
+  };
+  const releases = {
+    current: undefined,
+    feeds: [{ id: "f1", held: { why: "too much", sha256: "b".repeat(64) } }] as never,
+    open: () => undefined,
+  };
+  const overrides = { current: overridesOf([]) };
+  const events = new WebhookEvents({ store, releases, overrides, log, now: Date.now }, 0, async () => []);
   const heldOf = async (id: string) =>
     (await store.deliveries.claim(id, 20_000)).filter(({ body }) => JSON.parse(body).data.feed === "f1")
       .length;

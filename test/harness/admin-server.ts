@@ -2,7 +2,9 @@
 
 import type { HostReport } from "@inkling/data";
 import { Overrides } from "@inkling/engine";
-import { AdminApp, type AdminAppOptions } from "../../packages/server/src/admin/app.ts";
+import { AdminApp } from "../../packages/server/src/admin/app.ts";
+import type { AdminContext } from "../../packages/server/src/admin/handler.ts";
+import { AdminSessions } from "../../packages/server/src/admin/sessions.ts";
 import { HostNames } from "../../packages/server/src/http/host-names.ts";
 import { Bodies } from "../../packages/server/src/limits/memory.ts";
 import { Log } from "../../packages/server/src/telemetry/log.ts";
@@ -32,8 +34,10 @@ const HOST_REPORT: HostReport = {
 /** Closes the stores that {@link adminServer} has opened. */
 export const closeAdminServers = () => Promise.all(stores.splice(0).map((store) => store.close()));
 
-/** @param over options that replace the defaults */
-export async function adminServer(over: Partial<AdminAppOptions> = {}) {
+/** @param over what replaces the defaults. `adminToken` replaces the store's. */
+export async function adminServer(
+  over: { readonly [Name in keyof AdminContext | "adminToken"]?: unknown } = {},
+) {
   const clock = { now: ADMIN_NOW };
   const store = await openStore("sqlite://:memory:", { now: () => clock.now });
   stores.push(store);
@@ -41,8 +45,8 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
   const lines: string[] = [];
   const seen = { refreshes: 0, keyRefreshes: 0 };
   const options = {
-    adminToken: store.adminToken as Pick<Store["adminToken"], "find" | "recordUse">,
-    store,
+    version: "0.0.0",
+    store: over.adminToken ? Object.create(store, { adminToken: { value: over.adminToken } }) : store,
     keyLoader: {
       refresh: async () => void seen.keyRefreshes++,
       state: { version: undefined, from: undefined, checkedAt: undefined, failures: 0, error: undefined },
@@ -51,38 +55,36 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
     overrides: { refresh: async () => void seen.refreshes++, current: Overrides.NONE },
     releases: {
       current: undefined,
+      feeds: [],
+      refused: undefined,
+      since: undefined,
       open: () => undefined,
       check: async () => {},
     },
     verify: async () => {},
     decisions: {
       flush: async () => true,
-      label: async (...label) =>
+      label: async (...label: Parameters<Store["decisions"]["label"]>) =>
         (await store.decisions.label(...label)) === undefined ? "unknown" : "labelled",
-    } satisfies AdminAppOptions["decisions"],
+    },
     serving: { publish: () => {} },
     settings: testSettings({ decisions: true }),
     rulesets: { current: NO_RULESET, refresh: async () => {} },
-    status: {
-      version: "0.0.0",
-      allowMissing: false,
-      releases: { current: undefined, refused: undefined, since: undefined },
-      keyring: { state: { loaded: true, keys: 0, checkedAt: 0, failures: 0, lastError: undefined } },
-    },
+    keyring: { state: { loaded: true, keys: 0, checkedAt: 0, failures: 0, lastError: undefined } },
     reporter: { current: HOST_REPORT },
     bodies: new Bodies(),
     actions: undefined,
     hostNames: new HostNames([]),
     adminProblems: new Map<string, number>(),
     traffic: { minutes: [] },
-    documents: () => import("../../packages/server/src/admin/openapi.ts"),
+    sessions: new AdminSessions(randomBytes),
     log: new Log({ level: "info", write: (text) => lines.push(text), now: () => clock.now }),
     now: () => clock.now,
     elapsed: () => performance.now(),
     newRequestId: () => "abc123",
     ...over,
   };
-  const app = new AdminApp(options);
+  const app = new AdminApp(options as unknown as AdminContext);
   /** @param headers additional headers; an empty Authorization sends none */
   const send = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
     const all = new Headers({ Authorization: `Bearer ${token}`, ...headers });

@@ -4,6 +4,7 @@
 
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { adminOpenApi } from "../../packages/server/src/admin/openapi.ts";
+import { ADMIN_ROUTES } from "../../packages/server/src/admin/routes.ts";
 import { openApiJson } from "../../packages/server/src/api/openapi.ts";
 
 /** A received response, with its body as text. */
@@ -128,7 +129,7 @@ export class Contract {
 export const apiContract = new Contract(JSON.parse(openApiJson("0.0.0")));
 
 /** The admin API's contract. */
-export const adminContract = new Contract(adminOpenApi("0.0.0"));
+export const adminContract = new Contract(adminOpenApi("0.0.0", ADMIN_ROUTES));
 
 const OF_ADMIN_API = /^\/admin\/v1\//;
 const OF_API = /^\/(v1\/|healthz$|readyz$|openapi\.json$|docs$|docs\/)/;

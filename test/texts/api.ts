@@ -4,19 +4,20 @@ import { type AdminProblemCode, type ProblemCode, STARTER_RULESET } from "@inkli
 import { openRelease, requireCurrentName } from "@inkling/data";
 import { parsePrefix } from "@inkling/engine";
 import { SESSION_COOKIE } from "../../packages/server/src/admin/sessions.ts";
-import { App, type AppOptions } from "../../packages/server/src/api/app.ts";
+import { App } from "../../packages/server/src/api/app.ts";
 import { cellsOnDemand } from "../../packages/server/src/limits/key-cells.testing.ts";
 import { Buckets } from "../../packages/server/src/limits/token-bucket.ts";
+import type { Decisions } from "../../packages/store/src/decisions/record.ts";
 import { StoreError } from "../../packages/store/src/error.ts";
 import type { Key } from "../../packages/store/src/keys/key.ts";
 import { Keyring } from "../../packages/store/src/keys/keyring.ts";
 import { hashToken, newToken } from "../../packages/store/src/keys/token.ts";
 import { OverrideConflictError } from "../../packages/store/src/overrides.ts";
 import { adminServer, closeAdminServers } from "../harness/admin-server.ts";
-import { KEY, NOON, testOptions } from "../harness/app-options.ts";
 import { keyUpdate } from "../harness/key-updates.ts";
 import { smallRelease, temporaryFolder } from "../harness/release.ts";
 import { testSettings } from "../harness/server-options.ts";
+import { KEY, NOON, type Over, testServices } from "../harness/thread-services.ts";
 import { freshToken, randomBytes } from "../harness/tokens.ts";
 
 /** Codes that are not caused here, each with the test that causes it. */
@@ -76,7 +77,7 @@ type Case = readonly [
   what: string,
   path: string,
   init?: RequestInit & { readonly token?: string | null },
-  over?: Partial<AppOptions>,
+  over?: Over,
 ];
 
 function cases(): readonly Case[] {
@@ -126,12 +127,12 @@ function cases(): readonly Case[] {
     ["its own private address", `${REPUTATION}me`, {}, {}],
     ["a real address with a sandbox key", `${REPUTATION}8.8.8.8`, { token: TOKENS.test }],
     ["an address without a place", `${GEO}9.9.9.9`],
-    ["no release", `${GEO}8.8.8.8`, {}, { releases: NO_RELEASE }],
+    ["no release", `${GEO}8.8.8.8`, {}, { release: undefined }],
     [
       "a fault of the server",
       `${GEO}81.2.69.142`,
       {},
-      { usage: { ...testOptions({}, () => 0).options.usage, record: broken } },
+      { usage: { ...testServices({}, () => 0).services.usage, record: broken } },
     ],
     ["a Host header with a space", `${GEO}8.8.8.8`, { headers: { Host: "a b" } }],
     ["a batch that is not JSON", batch, post("{")],
@@ -164,8 +165,7 @@ function cases(): readonly Case[] {
   ];
 }
 
-const NO_RELEASE = { current: undefined, refused: undefined, isVerified: true, since: NOON };
-const decisionsThat = (label: "unknown" | "unreachable"): AppOptions["decisions"] => ({
+const decisionsThat = (label: "unknown" | "unreachable"): Decisions => ({
   record: () => {},
   claim: () => Promise.reject(new Error("nothing is claimed here")),
   label: async () => label,
@@ -185,17 +185,14 @@ async function publicRefusals(): Promise<Refusal[]> {
   const keyring = keyringOf(Object.keys(TOKENS) as KeyName[]);
   const found: Refusal[] = [];
   for (const [what, path, { token = TOKENS.live, ...init } = {}, over = {}] of cases()) {
-    const { options } = testOptions(
-      { keyring, releases: { ...NO_RELEASE, current }, ...over },
-      () => undefined,
-    );
+    const { services } = testServices({ keyring, release: current, ...over }, () => undefined);
     const headers = {
       ...(token !== null && { Authorization: `Bearer ${token}` }),
       ...(init.headers as Record<string, string>),
     };
     const address = what.startsWith("its own") ? "192.168.0.1" : "81.2.69.142";
     const request = new Request(`http://test${path}`, { ...init, headers });
-    const response = await new App(options).handle(request, { requestIP: () => ({ address }) });
+    const response = await new App(services).handle(request, { requestIP: () => ({ address }) });
     found.push(...refusalsIn(what, await response.text()));
   }
   return found;
@@ -212,7 +209,6 @@ function refusalsIn(what: string, body: string): Refusal[] {
 async function adminRefusals(): Promise<Refusal[]> {
   const it = await adminServer({
     actions: undefined,
-    documents: () => Promise.reject(new Error("made for this test")),
   });
   const found: Refusal[] = [];
   const ask = async (what: string, method: string, path: string, body?: unknown, headers = {}, from = it) => {
@@ -275,7 +271,14 @@ async function adminRefusals(): Promise<Refusal[]> {
     current: 7,
   });
   await ask("a lookup without a release", "POST", "lookup", { values: ["8.8.8.8"] });
-  await ask("a fault of the server", "GET", "openapi.json");
+  const broken = await adminServer({
+    traffic: {
+      get minutes() {
+        throw new Error("made for this test");
+      },
+    },
+  });
+  await ask("a fault of the server", "GET", "traffic", undefined, {}, broken);
   const away = await adminServer();
   away.store.overrides.list = () => Promise.reject(new StoreError("UNREACHABLE", "unreachable", ""));
   await ask("the database unreachable", "GET", "overrides", undefined, {}, away);

@@ -1,6 +1,6 @@
 // metrics.ts: every metric in /metrics, with its type, labels and meaning. The name of a metric never changes.
 //
-// A new row needs a function in server/src/telemetry/metric-readers.ts that reads the metric; the type check reports a
+// A new row needs a function in server/src/admin/metrics.ts that reads the metric; the type check reports a
 // missing function. `npm run generate` lists the metric in docs/metrics.md.
 
 export interface MetricRow {

@@ -202,17 +202,10 @@ export default async function webhooks(): Promise<Target> {
   /** Delivers as a server does, until the attempt has ended. */
   async function deliver(verdicts: readonly EmailVerdict[]): Promise<void> {
     const current = { name: String(cases), manifest: { id: RELEASE, missing: [] } } as never;
-    const events = new WebhookEvents({
-      deliveries: store.deliveries,
-      usage: store.usage,
-      releases: { current, feeds: [] },
-      overrides: { current: Overrides.NONE },
-      decisions: store.decisions,
-      lookUp: async () => verdicts,
-      log: { error: () => {} },
-      now,
-      checkMs: 0,
-    });
+    const releases = { current, feeds: [], open: () => undefined };
+    const overrides = { current: Overrides.NONE };
+    const services = { store, releases, overrides, log: { error: () => {} }, now };
+    const events = new WebhookEvents(services, 0, async () => verdicts);
     let failure: unknown;
     const sender = new WebhookSender({
       store,
@@ -226,13 +219,12 @@ export default async function webhooks(): Promise<Target> {
       now: Date.now,
       timeoutMs: TIMEOUT_MS,
       pollMs: 1,
-      findEvents: (subscribed) => events.find(subscribed),
+      events,
     });
     sender.start();
     await until(() => failure !== undefined || [...sender.attempts.values()].some((count) => count > 0));
     if (failure !== undefined) throw new Error(String(failure));
     await sender.stop();
-    await events.stop();
   }
 
   return {

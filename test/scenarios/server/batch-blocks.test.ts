@@ -6,9 +6,9 @@ import { openRelease, requireCurrentName } from "@inkling/data";
 import { BLOCK_ADDRESSES, type Override, Overrides } from "@inkling/engine";
 import fc from "fast-check";
 import { App } from "../../../packages/server/src/api/app.ts";
-import { KEY, NOON, testOptions } from "../../harness/app-options.ts";
 import { SMALL_NETWORK, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { share } from "../../harness/share.ts";
+import { KEY, testServices } from "../../harness/thread-services.ts";
 
 const data = temporaryFolder();
 smallRelease(data, 2, [], [], true); // its network is a Tor exit
@@ -50,18 +50,15 @@ const VALUE = fc.oneof(
 
 /** Returns a separate server, and everything that it counted. */
 function setUp(overrides: readonly Override[]) {
-  const { options, ...seen } = testOptions(
+  const { services, ...seen } = testServices(
     {
-      releases: { current: release, refused: undefined, since: NOON },
-      keyring: {
-        state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },
-        authenticate: () => ({ ok: true, key: KEY }),
-      },
+      release: release,
+      authenticate: () => ({ ok: true, key: KEY }),
       overrides: { current: new Overrides(overrides, () => "") },
     },
     (_, counted, count) => [counted, count] as const,
   );
-  const app = new App(options);
+  const app = new App(services);
   const send = (path: string, init: RequestInit = {}) =>
     app.handle(new Request(`http://test${path}`, { headers: { Authorization: "Bearer x" }, ...init }), {
       requestIP: () => ({ address: listed(200) }),

@@ -9,9 +9,9 @@ import { App } from "../../../packages/server/src/api/app.ts";
 import { cellsOnDemand } from "../../../packages/server/src/limits/key-cells.testing.ts";
 import { Buckets } from "../../../packages/server/src/limits/token-bucket.ts";
 import { Log } from "../../../packages/server/src/telemetry/log.ts";
-import { KEY, testOptions } from "../../harness/app-options.ts";
 import { randomBelow } from "../../harness/random.ts";
 import { smallCity, smallRelease, temporaryFolder } from "../../harness/release.ts";
+import { KEY, testServices } from "../../harness/thread-services.ts";
 
 const GEO = "/v1/ip-intel/geolocate";
 const IDLE_SECONDS = 8;
@@ -28,35 +28,35 @@ function listen(): Bun.Server<undefined> {
   const dataDir = temporaryFolder();
   smallRelease(dataDir, 1);
   const release = openRelease(dataDir, currentName(dataDir)!);
-  const { options } = testOptions(
+  const { services } = testServices(
     {
-      releases: { current: release, refused: undefined, since: 0 },
-      keyring: {
-        state: { loaded: true, keys: 1, checkedAt: 0, failures: 0, lastError: undefined },
-        authenticate: (header) => {
-          if (header === "Bearer slow")
-            return { ok: true, key: { ...KEY, id: "key_slow", rate: 200, burst: 20 } };
-          return header === "Bearer good" ? { ok: true, key: KEY } : { ok: false, code: "KEY_INVALID" };
-        },
+      release: release,
+      authenticate: (header) => {
+        if (header === "Bearer slow")
+          return { ok: true, key: { ...KEY, id: "key_slow", rate: 200, burst: 20 } };
+        return header === "Bearer good" ? { ok: true, key: KEY } : { ok: false, code: "KEY_INVALID" };
       },
       buckets: new Buckets({ rate: 0, burst: 1 }, cellsOnDemand()),
       log: new Log({ level: "access", write: (text) => logged.push(text), now: () => 0 }),
       now: Date.now,
       elapsed: () => performance.now(),
-      streamIdleSeconds: IDLE_SECONDS,
     },
     (_, what, count) => {
       if (what === "geolocate") counted.lookups += count; // lookups in batches are also counted separately
     },
   );
-  const app = new App(options);
+  const app = new App(services);
   return Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
     development: false,
     idleTimeout: 10,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    fetch: (request, listener) => app.handle(request, listener),
+    fetch: (request, listener) =>
+      app.handle(request, {
+        requestIP: () => listener.requestIP(request),
+        timeout: () => listener.timeout(request, IDLE_SECONDS),
+      }),
   });
 }
 

@@ -65,8 +65,7 @@ async function lookupsOf(settings: Settings, signal: AbortSignal): Promise<Looku
   const source = async () => {
     const { release, overrides } = await openAnswerData(settings, LOOKUPS);
     return {
-      releases: { current: release, open: () => release },
-      status: { releases: {} },
+      releases: { current: release, open: () => release, feeds: release.manifest.feeds },
       overrides: { current: overrides },
       rulesets: { current: (await newestRuleset(settings)).value },
       settings,

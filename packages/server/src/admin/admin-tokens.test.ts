@@ -333,7 +333,7 @@ test("a database that takes no writes keeps no token out: the log has why its us
   const token = await create("bob", "read");
   const full = new StoreError("UNREACHABLE", "database or disk is full", "make room", true);
   const server = await adminServer({
-    adminToken: { find: (hash) => adminToken.find(hash), recordUse: () => Promise.reject(full) },
+    adminToken: { find: (hash: string) => adminToken.find(hash), recordUse: () => Promise.reject(full) },
   });
   expect((await server.ask("GET", "keys", undefined, bearer(token))).status).toBe(200);
   const errors = server.lines.map((line) => JSON.parse(line)).filter(({ level }) => level === "error");

@@ -404,7 +404,7 @@ describe("a switch, while the database cannot take its entry", () => {
     for (const n of [1, 2]) smallRelease(dataDir, n);
     const [current, before] = releaseNames(dataDir);
     const releases = {
-      ...it.options.releases,
+      ...(it.options.releases as object),
       current: { name: current } as never,
     };
     const server = await adminServer({ settings: testSettings({ dataDir }), releases });

@@ -19,13 +19,10 @@ import { ADMIN_TOKEN_NAME } from "@inkling/store/keys/key-input";
 import { AdminProblem, countProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { requestId, traceIdOf, traceparentOf } from "../http/request-id.ts";
 import { PathTemplate, pathEnd, Router, targetOf } from "../http/router.ts";
-import type { AdminAppOptions, AdminContext, AdminRoute, Reply } from "./handler.ts";
+import type { AdminContext, AdminRoute, Reply } from "./handler.ts";
 import { admit } from "./login.ts";
 import { Idempotency, problemOf, readAuthor, readBody, readBytes, readQuery } from "./request.ts";
 import { ADMIN_ROUTES } from "./routes.ts";
-import { AdminSessions } from "./sessions.ts";
-
-export type { AdminAppOptions } from "./handler.ts";
 
 /** A path and its operations. */
 interface Route {
@@ -62,12 +59,9 @@ export class AdminApp {
   private readonly router = makeRouter();
   private readonly idempotency: Idempotency;
 
-  constructor(options: AdminAppOptions) {
-    this.context = {
-      ...options,
-      sessions: new AdminSessions(options.randomBytes),
-    };
-    this.idempotency = new Idempotency(options.now);
+  constructor(context: AdminContext) {
+    this.context = context;
+    this.idempotency = new Idempotency(context.now);
   }
 
   async handle(request: Request): Promise<Response> {
@@ -158,7 +152,7 @@ export class AdminApp {
     const body =
       method === "POST" ? await readBytes(context.bodies, request, token.hash, MAX_MESSAGE_BYTES) : undefined;
     return answerTools(new Request(url, { method, headers, signal, ...(body && { body }) }), {
-      version: context.status.version,
+      version: context.version,
       role: token.role,
       isServer: true,
       run: async (id, operation, input) => {

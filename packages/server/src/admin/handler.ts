@@ -1,65 +1,27 @@
 // handler.ts: defines a route of the admin API, and what its handler receives and returns.
 
-import type { ADMIN_TAGS, AdminProblemCode, AdminRole, AuditAction, ServerSettings } from "@inkling/contract";
+import type { ADMIN_TAGS, AdminProblemCode, AdminRole, AuditAction } from "@inkling/contract";
 import type { HostReport, Verify } from "@inkling/data";
-import type { FeedTable, Noun, Updates } from "@inkling/operations";
-import type { AdminTokenStore, ValidAdminToken } from "@inkling/store/admin-token";
+import type { Noun } from "@inkling/operations";
+import type { ValidAdminToken } from "@inkling/store/admin-token";
 import type { Author } from "@inkling/store/audit";
-import type { EpochMs } from "@inkling/store/keys/key";
-import type { LiveKeys } from "@inkling/store/keys/live-keys";
-import type { LiveOverrides } from "@inkling/store/overrides/live-overrides";
-import type { LiveRulesets } from "@inkling/store/rulesets/live-rulesets";
-import type { Store } from "@inkling/store/store";
 import type { z } from "zod";
-import type { DecisionRecorder } from "../decisions/recorder.ts";
 import type { HostNames } from "../http/host-names.ts";
-import type { Bodies } from "../limits/memory.ts";
-import type { StatusSource } from "../lookup/status.ts";
-import type { Releases } from "../releases/releases.ts";
-import type { Log } from "../telemetry/log.ts";
 import type { Traffic } from "../telemetry/traffic.ts";
+import type { DataActions, Services } from "./services.ts";
 import type { AdminSessions, Session } from "./sessions.ts";
 
-/** What only the program that starts the server can do, because it needs the compiler. */
-export interface DataActions {
-  readonly feeds: FeedTable;
-  readonly updates: Updates;
-}
-
-export interface AdminAppOptions {
-  readonly bodies: Bodies;
-  readonly adminToken: Pick<AdminTokenStore, "find" | "recordUse">;
-  readonly store: Store;
-  readonly overrides: Pick<LiveOverrides, "refresh" | "current">;
-  readonly rulesets: Pick<LiveRulesets, "refresh" | "current">;
-  readonly decisions: Pick<DecisionRecorder, "label" | "flush">;
-  /** The threads that answer requests. */
-  readonly serving: { publish(change: "log-level"): void };
-  readonly settings: ServerSettings;
-  readonly keyLoader: Pick<LiveKeys, "refresh" | "state">;
-  readonly releases: Pick<Releases, "current" | "open" | "check">;
+/** The server's services, and what only the admin API needs. */
+export interface AdminContext extends Services {
+  /** Reads a whole release. @throws ReleaseError if the release is unsound */
   readonly verify: Verify;
-  readonly status: StatusSource;
   /** Has this server's report about itself. */
   readonly reporter: { readonly current: HostReport };
   readonly hostNames: HostNames;
-  readonly adminProblems: Map<string, number>;
-  /** The host program's actions on the data; undefined if this server does not build releases. */
-  readonly actions: DataActions | undefined;
   readonly traffic: Pick<Traffic, "minutes">;
-  /** Loads the generator of the OpenAPI document. It is loaded lazily, because it imports the handlers of `admin/`. */
-  readonly documents: () => Promise<{ readonly adminOpenApi: (version: string) => unknown }>;
-  readonly log: Log;
-  readonly now: () => EpochMs;
-  /** Milliseconds on a monotonic clock. */
-  readonly elapsed: () => number;
-  readonly newRequestId: () => string;
-  readonly randomBytes: (n: number) => Uint8Array;
-}
-
-/** The options, and the state that all requests share. */
-export interface AdminContext extends AdminAppOptions {
   readonly sessions: AdminSessions;
+  /** Undefined if this server does not build releases. */
+  readonly actions: DataActions | undefined;
 }
 
 /** One authorized request. */

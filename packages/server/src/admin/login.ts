@@ -119,7 +119,7 @@ export async function admit(request: Request, context: AdminContext): Promise<Ad
   if (secret === "") throw new AdminProblem("CSRF_REJECTED");
   requireOwnPage(request, context);
   const session = context.sessions.find(cookies, secret, context.now());
-  const token = session && (await context.adminToken.find(session.tokenHash));
+  const token = session && (await context.store.adminToken.find(session.tokenHash));
   if (session === undefined || token === undefined) throw new AdminProblem("SESSION_ENDED");
   await recordUse(token, context);
   return { token, session };
@@ -143,7 +143,7 @@ function requireOwnPage({ headers }: Request, { hostNames }: AdminContext): void
 async function requireToken(text: string, context: AdminContext): Promise<ValidAdminToken> {
   if (isWellFormedToken(text)) throw new AdminProblem("TOKEN_REQUIRED");
   if (!isAdminToken(text)) throw new AdminProblem("TOKEN_INVALID");
-  const token = await context.adminToken.find(hashToken(text));
+  const token = await context.store.adminToken.find(hashToken(text));
   if (token === undefined) throw new AdminProblem("TOKEN_INVALID");
   await recordUse(token, context);
   return token;
@@ -153,9 +153,9 @@ async function requireToken(text: string, context: AdminContext): Promise<ValidA
  * Records that a token was used. If the database cannot be written to, the request passes anyway, because operators
  * must be able to revoke keys while the disk is full.
  */
-async function recordUse(token: ValidAdminToken, { adminToken, log }: AdminContext): Promise<void> {
+async function recordUse(token: ValidAdminToken, { store, log }: AdminContext): Promise<void> {
   try {
-    await adminToken.recordUse(token);
+    await store.adminToken.recordUse(token);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     log.error("admin-database-failed", { reason: error.message, hint: error.hint });

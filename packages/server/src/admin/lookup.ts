@@ -1,33 +1,36 @@
 // lookup.ts: looks values up for the operator in the release in use, or in all stored releases, and assesses visitors.
 
+import type { ServerSettings } from "@inkling/contract";
 import { keptManifests, ReleaseError } from "@inkling/data";
-import { dataAges, type LoadedRelease } from "@inkling/engine";
+import { dataAges, type LoadedRelease, type Overrides } from "@inkling/engine";
 import { parseDraft } from "@inkling/operations/rulesets";
+import type { PublishedRuleset } from "@inkling/store/rulesets/record";
 import { AdminProblem } from "../http/problems.ts";
 import { assessVisitor, type Caller, lookUpInReleases, lookUpValues } from "../lookup/operator-lookup.ts";
+import type { Releases } from "../releases/releases.ts";
 import { TooManyWaiting, Turns } from "../sharing/turns.ts";
-import type { AdminContext, Call } from "./handler.ts";
+import type { Call } from "./handler.ts";
 
 /** What lookups read. `inkling mcp` has it without a server. */
-type LookupSource = Pick<AdminContext, "now"> & {
-  readonly overrides: Pick<AdminContext["overrides"], "current">;
-  readonly rulesets: Pick<AdminContext["rulesets"], "current">;
-  readonly releases: Pick<AdminContext["releases"], "current" | "open">;
-  readonly status: { readonly releases: Pick<AdminContext["status"]["releases"], "feeds"> };
-  readonly settings: Pick<AdminContext["settings"], "dataDir">;
-};
+interface LookupServices {
+  readonly releases: Pick<Releases, "current" | "open" | "feeds">;
+  readonly overrides: { readonly current: Overrides };
+  readonly rulesets: { readonly current: PublishedRuleset };
+  readonly settings: Pick<ServerSettings, "dataDir">;
+  readonly now: () => number;
+}
 
 export async function lookUp(
-  { releases, status, overrides, now }: LookupSource,
+  { releases, overrides, now }: LookupServices,
   values: readonly string[],
   parts: number,
   caller: Caller,
 ): Promise<object> {
   const release = openCurrent(releases);
-  const { id, missing, partial, feeds } = release.manifest;
+  const { id, missing, partial } = release.manifest;
   const source = { release, overrides: overrides.current, now: now() };
   const answers = await orRateLimited(lookUpValues(source, values, parts, caller));
-  const ages = dataAges(status.releases.feeds ?? feeds, now());
+  const ages = dataAges(releases.feeds, now());
   return { release: id, missing, partial, ages, answers };
 }
 
@@ -46,7 +49,7 @@ function orRateLimited<T>(work: Promise<T>): Promise<T> {
 }
 
 /** Opens the release in use. @throws AdminProblem DATA_NOT_LOADED */
-export function openCurrent(releases: LookupSource["releases"]): LoadedRelease {
+export function openCurrent(releases: LookupServices["releases"]): LoadedRelease {
   try {
     const release = releases.open();
     if (release !== undefined) return release;
@@ -59,7 +62,7 @@ export function openCurrent(releases: LookupSource["releases"]): LoadedRelease {
 
 /** Looks the value up in every stored release. */
 export async function lookUpHistory(
-  { settings: { dataDir }, releases, now }: LookupSource,
+  { settings: { dataDir }, releases, now }: LookupServices,
   value: string,
   caller: Caller,
 ): Promise<object> {
@@ -99,7 +102,7 @@ export function checkSparingly<T>({ owner, signal }: Caller, check: () => T): Pr
 }
 
 export async function assessForOperator(
-  { releases, overrides, rulesets, now }: LookupSource,
+  { releases, overrides, rulesets, now }: LookupServices,
   visitor: unknown,
   draft: string | undefined,
   caller: Caller,

@@ -13,7 +13,6 @@ import { z } from "zod";
 import { AdminProblem, problemBody } from "../http/problems.ts";
 import { type Api, type Header, type Operation, type Parameter, writeOpenApi } from "../openapi/document.ts";
 import type { AdminRoute, AdminRow } from "./handler.ts";
-import { ADMIN_ROUTES } from "./routes.ts";
 import { SESSION_COOKIE } from "./sessions.ts";
 
 const JSON_TYPE = "application/json";
@@ -41,10 +40,13 @@ const problemSchema = z
   })
   .meta({ id: "Problem", description: "RFC 9457" });
 
-/** @param version the server's version */
-export function adminOpenApi(version: string): unknown {
+/**
+ * @param version the server's version
+ * @param routes every route by the id of its operation
+ */
+export function adminOpenApi(version: string, routes: ReadonlyMap<string, AdminRoute>): unknown {
   const paths: Record<string, Record<string, Operation<AdminProblemCode>>> = {};
-  for (const [id, route] of ADMIN_ROUTES) {
+  for (const [id, route] of routes) {
     const { path, method } = route.row;
     paths[path] = { ...paths[path], [method.toLowerCase()]: describe(id, route) };
   }

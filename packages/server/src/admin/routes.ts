@@ -80,7 +80,7 @@ function handlerOf(id: string, operation: AnyOperation): AdminHandler {
 const NEVER = new AbortController().signal;
 
 function operationContext(context: AdminContext, call: Call): OperationContext {
-  const { store, now, elapsed, settings, decisions, verify, actions, status } = context;
+  const { store, now, elapsed, settings, decisions, verify, actions, version } = context;
   const { by, token } = call;
   const caller = callerOf(call);
   return {
@@ -104,15 +104,15 @@ function operationContext(context: AdminContext, call: Call): OperationContext {
     audited: (entry, change) => withEntry(store.overrides, { ...by, ...entry }, change),
     checkSparingly: (check) => checkSparingly(caller, check),
     inSteps: (steps) => finishInSteps(steps, NEVER),
-    sendTest: (id) => sendTest(store, id, { version: status.version, now }),
+    sendTest: (id) => sendTest(store, id, { version, now }),
   };
 }
 
 function runningServer(context: AdminContext): RunningServer {
-  const { reporter, traffic, log, serving, status, releases, now } = context;
+  const { reporter, traffic, log, serving, releases, now } = context;
   return {
     report: () => reporter.current,
-    status: () => statusDocument(status, now()),
+    status: () => statusDocument(context, now()),
     release: releases.current?.name,
     checkRelease: () => releases.check(),
     minutes: traffic.minutes,
@@ -149,9 +149,9 @@ const DOCUMENT: AdminRoute = {
   },
   handler: handler({
     answer: z.looseObject({ openapi: z.string() }),
-    run: async ({ status, documents }) => {
-      const { adminOpenApi } = await documents();
-      return { document: adminOpenApi(status.version) };
+    run: async ({ version }) => {
+      const { adminOpenApi } = await import("./openapi.ts");
+      return { document: adminOpenApi(version, ADMIN_ROUTES) };
     },
   }),
 };

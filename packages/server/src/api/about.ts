@@ -4,16 +4,19 @@
 import { problem } from "../http/problems.ts";
 import { WANTS } from "../lookup/pipeline.ts";
 import { isStarting, publicStatus, readiness, warnings } from "../lookup/status.ts";
-import type { ApiContext, Handling, Handlings } from "./handler.ts";
-import type { Exchange, OpenDocument, OpenDocuments } from "./request-context.ts";
+import type { OpenDocument } from "./documents.ts";
+import type { Api, Handling, Handlings } from "./handler.ts";
+import type { Exchange } from "./request-context.ts";
 import { JSON_TYPE } from "./responses.ts";
 
 const PATH_NOT_FOUND = problem("PATH_NOT_FOUND");
 const START_PAGE = "/docs";
 
 const PAGE: Handling = {
-  handle: (exchange, api, route) =>
-    respond(exchange, api, (documents) => documents.docsPage(route.path.valueOf(exchange))),
+  handle: async (exchange, api, route) => {
+    const { docsPage } = await import("./documents.ts");
+    return sendDocument(exchange, api, docsPage(route.path.valueOf(exchange)));
+  },
 };
 
 export const ABOUT_HANDLINGS = {
@@ -25,14 +28,19 @@ export const ABOUT_HANDLINGS = {
   },
   healthz: { handle: (exchange, { responses }) => responses.sendJson(exchange, 200, { status: "alive" }) },
   readyz: { handle: sendReadiness },
-  openapi: { handle: (exchange, api) => respond(exchange, api, (documents) => documents.openApi()) },
+  openapi: {
+    handle: async (exchange, api) => {
+      const { openApi } = await import("./documents.ts");
+      return sendDocument(exchange, api, openApi(api.version));
+    },
+  },
   docs: PAGE,
   docs_file: PAGE,
   root: { handle: leadToReference },
 } satisfies Handlings;
 
-function sendReadiness(exchange: Exchange, api: ApiContext): Response {
-  const reasons = readiness(api);
+function sendReadiness(exchange: Exchange, api: Api): Response {
+  const reasons = readiness(api, api.isDraining);
   if (reasons.length > 0) return api.responses.sendJson(exchange, 503, { status: "not ready", reasons });
   const known = warnings(api);
   const document = {
@@ -42,12 +50,7 @@ function sendReadiness(exchange: Exchange, api: ApiContext): Response {
   return api.responses.sendJson(exchange, 200, document);
 }
 
-async function respond(
-  exchange: Exchange,
-  { documents, responses }: ApiContext,
-  find: (documents: OpenDocuments) => OpenDocument | undefined,
-): Promise<Response> {
-  const document = find(await documents());
+function sendDocument(exchange: Exchange, { responses }: Api, document: OpenDocument | undefined): Response {
   if (document === undefined) return responses.sendProblem(exchange, PATH_NOT_FOUND);
   const headers = {
     ...responses.makeHeaders(exchange, JSON_TYPE, "no-cache"),
@@ -58,7 +61,7 @@ async function respond(
 }
 
 /** Redirects browsers from "/" to the documentation. For programs, "/" returns 404. */
-function leadToReference(exchange: Exchange, { responses }: ApiContext): Response {
+function leadToReference(exchange: Exchange, { responses }: Api): Response {
   const { method, headers } = exchange.request;
   const isRead = method === "GET" || method === "HEAD";
   if (!isRead || !acceptsHtml(headers.get("accept"))) {

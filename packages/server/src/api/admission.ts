@@ -8,7 +8,8 @@ import { basicAsBearer } from "@inkling/store/keys/token";
 import { type Problem, type ProblemCode, problem, scopeProblem } from "../http/problems.ts";
 import { secondsToMidnight } from "../limits/rate-headers.ts";
 import type { Decision, RateDefaults } from "../limits/token-bucket.ts";
-import type { AppOptions, Exchange } from "./request-context.ts";
+import type { ThreadServices } from "../lookup/thread-services.ts";
+import type { Exchange } from "./request-context.ts";
 
 /** The refusal that usage counts for a problem's code. All other codes count as "not_allowed". */
 const REFUSED_AS: ReadonlyMap<ProblemCode, Refusal> = new Map([
@@ -49,10 +50,10 @@ function missingKey(headers: Headers, { acceptsBasic }: KeyRule): Problem {
 }
 
 export class Admission {
-  private readonly options: AppOptions;
+  private readonly services: ThreadServices;
 
-  constructor(options: AppOptions) {
-    this.options = options;
+  constructor(services: ThreadServices) {
+    this.services = services;
   }
 
   admit(exchange: Exchange, rule: KeyRule): Problem | undefined {
@@ -64,7 +65,7 @@ export class Admission {
   }
 
   private check(exchange: Exchange, rule: KeyRule): Problem | undefined {
-    const { keyring, buckets } = this.options;
+    const { keyring, buckets } = this.services;
     const { request, now } = exchange;
     const { scope } = rule;
     const header = request.headers.get("authorization");
@@ -97,10 +98,10 @@ export class Admission {
 
   private checkLimits({ rate, now }: Exchange, key: Key, isLookup: boolean): Problem | undefined {
     if (rate?.allowed === false) {
-      return rateProblem(rate, this.options.buckets.limitsOf(key));
+      return rateProblem(rate, this.services.buckets.limitsOf(key));
     }
     const isSpent =
-      isLookup && key.quota !== undefined && this.options.usage.countToday(key, now) >= key.quota;
+      isLookup && key.quota !== undefined && this.services.usage.countToday(key, now) >= key.quota;
     return isSpent ? quotaProblem(now) : undefined;
   }
 
@@ -109,7 +110,7 @@ export class Admission {
    * @returns the key's current state, or a problem if it may no longer be used
    */
   readmit(request: Request, scope: Scope, caller: IpAddress | undefined): Key | Problem {
-    const { keyring, now } = this.options;
+    const { keyring, now } = this.services;
     const result = keyring.authenticate(request.headers.get("authorization"), now());
     if (!result.ok) return refusalOf(result);
     const { key } = result;
@@ -119,7 +120,7 @@ export class Admission {
 
   /** Charges one lookup to the key's quota and counts it. @returns a problem if no quota is left on this host */
   chargeQuota({ now, admittedKey: key }: Exchange, scope: Scope): Problem | undefined {
-    const { usage, counts } = this.options;
+    const { usage, counts } = this.services;
     if (usage.takeQuota(key, now, 1) === 0) {
       this.recordRefusal(key.id, "QUOTA_EXCEEDED", now);
       return quotaProblem(now);
@@ -130,7 +131,7 @@ export class Admission {
   }
 
   private recordRefusal(keyId: KeyId, code: ProblemCode, now: number): void {
-    this.options.usage.record(keyId, REFUSED_AS.get(code) ?? "not_allowed", now);
+    this.services.usage.record(keyId, REFUSED_AS.get(code) ?? "not_allowed", now);
   }
 }
 

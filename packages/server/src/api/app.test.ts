@@ -19,16 +19,16 @@ import { emailHash } from "@inkling/store/overrides/override";
 import { overridesOf } from "@inkling/store/overrides/record";
 import fc from "fast-check";
 import { anyText } from "../../../../test/harness/any-text.ts";
+import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
+import { testSettings } from "../../../../test/harness/server-options.ts";
 import {
   encode,
   KEY,
   NOON,
-  testOptions,
   testRelease,
   testSegment,
-} from "../../../../test/harness/app-options.ts";
-import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
-import { testSettings } from "../../../../test/harness/server-options.ts";
+  testServices,
+} from "../../../../test/harness/thread-services.ts";
 import { requestIds } from "../http/request-id.ts";
 import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
@@ -111,36 +111,31 @@ afterEach(async () => void (await Promise.all(held.splice(0))));
  */
 function setUp(setting: Setting = {}) {
   const key: Key = { ...KEY, ...setting.key };
-  const { options, ...seen } = testOptions(
+  const { services, ...seen } = testServices(
     {
-      ...(setting.allowMissing && { allowMissing: true }),
       ...(setting.now && { now: setting.now }),
-      releases: {
-        current: "release" in setting ? setting.release : release(),
-        refused: undefined,
-        since: NOON,
-      },
-      keyring: {
-        state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },
-        authenticate: (header) => {
-          const token = bearerToken(header);
-          if (token === undefined) return { ok: false, code: "KEY_MISSING" };
-          if (token === "good") return { ok: true, key };
-          if (token === "old") return { ok: false, code: "KEY_EXPIRED", key };
-          return { ok: false, code: token === "early" ? "KEYS_NOT_LOADED" : "KEY_INVALID" };
-        },
+      release: "release" in setting ? setting.release : release(),
+      authenticate: (header) => {
+        const token = bearerToken(header);
+        if (token === undefined) return { ok: false, code: "KEY_MISSING" };
+        if (token === "good") return { ok: true, key };
+        if (token === "old") return { ok: false, code: "KEY_EXPIRED", key };
+        return { ok: false, code: token === "early" ? "KEYS_NOT_LOADED" : "KEY_INVALID" };
       },
       buckets: new Buckets({ rate: setting.rate ?? 1000, burst: setting.burst ?? 2000 }, cellsOnDemand(NOON)),
       overrides: { current: overridesOf(setting.overrides ?? []) },
       ...(setting.mx && { checks: { checkMx: () => setting.mx! } }),
-      settings: testSettings({ supabaseHookSecret: setting.hookSecrets ?? [] }),
+      settings: testSettings({
+        supabaseHookSecret: setting.hookSecrets ?? [],
+        allowMissing: setting.allowMissing ?? false,
+      }),
       trustedProxies: (setting.trustedProxies ?? []).map((text) => parsePrefix(text)!),
       newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
     },
     (keyId, counted) => `${keyId} ${counted}`,
     setting.used,
   );
-  const app = new App(options);
+  const app = new App(services);
   const peers = { requestIP: () => ({ address: setting.peer ?? "81.2.69.142" }) };
   const send = (path: string, init: RequestInit = {}) => {
     const headers = { Authorization: "Bearer good", ...(init.headers as Record<string, string>) };
@@ -148,7 +143,7 @@ function setUp(setting: Setting = {}) {
     held.push(checkResponse(init.method ?? "GET", path.split("?")[0]!, response));
     return response;
   };
-  return { app, send, peers, options, ...seen };
+  return { app, send, peers, services, ...seen };
 }
 
 const GEO = "/v1/ip-intel/geolocate/";
@@ -300,8 +295,8 @@ describe("answers", () => {
   });
 
   test("a crash is 500 without words; the log has the stack and not the value", async () => {
-    const { send, options, lines } = setUp();
-    Object.assign(options.usage, {
+    const { send, services, lines } = setUp();
+    Object.assign(services.usage, {
       record: () => {
         throw new Error("cannot count jane@gmail.com with ink_live_secret");
       },
@@ -340,13 +335,13 @@ describe("headers", () => {
     const at = (hours: number) => new Date(NOON - hours * 3_600_000).toISOString();
     const made = release({ feeds: [{ ...feed, fetched_at: at(300) }] });
     let now = NOON;
-    const { send, options } = setUp({ release: made, now: () => now });
+    const { send, services } = setUp({ release: made, now: () => now });
     const stateOf = (path: string) => send(path).headers.get("inkling-data-state");
     expect(stateOf(`${REP}8.8.8.8`)).toBe('complete; age="is_proxy:12d"');
     expect(stateOf(`${REP}8.8.8.8?include=network`)).toBe('partial; missing="network"; age="is_proxy:12d"');
     expect(stateOf(`${GEO}81.2.69.142`)).toBeNull();
     // The feed was confirmed again. The header is computed once a minute, so it changes within a minute.
-    Object.assign(options.releases, { feeds: [{ ...feed, fetched_at: at(1) }] });
+    Object.assign(services.releases, { feeds: [{ ...feed, fetched_at: at(1) }] });
     expect(stateOf(`${REP}8.8.8.8`)).toBe('complete; age="is_proxy:12d"');
     now += 60_000;
     expect(stateOf(`${REP}8.8.8.8`)).toBe('complete; age="is_proxy:1h"');
@@ -376,13 +371,13 @@ describe("headers that are kept between requests", () => {
   });
 
   test("keys with other limits, and none, take turns", () => {
-    const { app, options, peers } = setUp();
+    const { app, services, peers } = setUp();
     const keys = [
       { ...KEY, id: "a", rate: 5, burst: 10 },
       { ...KEY, id: "b", rate: 0 },
       { ...KEY, id: "c", rate: 0, quota: 7 },
     ];
-    Object.assign(options.keyring, {
+    Object.assign(services.keyring, {
       authenticate: (header: string) => ({ ok: true, key: keys.find(({ id }) => header === `Bearer ${id}`) }),
     });
     const states = ["a", "b", "a", "c", "b", "c"].map((token) => {
@@ -397,9 +392,9 @@ describe("headers that are kept between requests", () => {
   });
 
   test("a new release has its own", () => {
-    const { send, options } = setUp();
+    const { send, services } = setUp();
     expect(send(`${REP}8.8.8.8`).headers.get("etag")).toBe('"0123456789ab"');
-    Object.assign(options.releases, {
+    Object.assign(services.releases, {
       current: release({ id: "ba9876543210", partial: [{ answer: "is_proxy", why: "" }] }),
     });
     const { headers } = send(`${REP}8.8.8.8`);
@@ -457,8 +452,8 @@ describe("a traced key", () => {
     ],
     ["over", { peer: "203.0.113.9", key: { tracedUntil: NOON } }, []],
     ["not traced", { peer: "203.0.113.9", key: {} }, []],
-  ])("%s: one line a minute for each network, never the address", (_, options, expected) => {
-    const { send, lines } = setUp({ key: TRACED, ...options });
+  ])("%s: one line a minute for each network, never the address", (_, services, expected) => {
+    const { send, lines } = setUp({ key: TRACED, ...services });
     for (let i = 0; i < 3; i++) send(`${REP}8.8.8.8`);
     expect(networks(lines)).toEqual(expected);
     expect(lines.join("")).not.toContain("203.0.113.9");
@@ -467,12 +462,12 @@ describe("a traced key", () => {
   test("is logged at every level, again in the next minute, and also where it is refused", () => {
     const peer = "203.0.113.9";
     const clock = { now: NOON };
-    const { send, options, lines } = setUp({
+    const { send, services, lines } = setUp({
       key: { tracedUntil: NOON + 120_000, scopes: ["email"] },
       peer,
       now: () => clock.now,
     });
-    options.log.level = "error";
+    services.log.level = "error";
     expect(send(`${REP}8.8.8.8`).status).toBe(403);
     clock.now += 60_000;
     send(`${REP}8.8.8.8`);
@@ -569,11 +564,11 @@ describe("usage and counts", () => {
   });
 
   test("access lines contain the route and the key's id, never the value", () => {
-    const { send, options, lines } = setUp();
+    const { send, services, lines } = setUp();
     send(`${MAIL}jane@gmail.com`);
     send(`${GEO}81.2.69.142?secret=1`);
     send("/private/jane@gmail.com");
-    options.log.flush();
+    services.log.flush();
     const logged = lines.join("");
     expect(logged).not.toMatch(/jane|81\.2|secret|good/);
     const each = logged.trim().split("\n");
@@ -779,7 +774,7 @@ describe("checks=mx that has to wait for DNS", () => {
 
   test("is answered, counted and charged once DNS has replied", async () => {
     const { promise, resolve } = waiting();
-    const { app, peers, recorded, lines, counts, options } = setUp({ mx: promise, key: { quota: 10 } });
+    const { app, peers, recorded, lines, counts, services } = setUp({ mx: promise, key: { quota: 10 } });
     const response = app.handle(request(), peers);
     expect(response).toBeInstanceOf(Promise);
     expect(recorded).toEqual([]);
@@ -789,7 +784,7 @@ describe("checks=mx that has to wait for DNS", () => {
     expect(headers.get("Cache-Control")).toBe("no-store");
     expect(headers.get("RateLimit")).toContain("r=9");
     expect(recorded).toEqual([`${KEY.id} email`]);
-    options.log.flush();
+    services.log.flush();
     expect(lines.join("").match(/"status":200/g)).toHaveLength(1);
     expect([...counts.requestRows()]).toMatchObject([{ status: "200", count: 1 }]);
   });
@@ -807,22 +802,22 @@ describe("checks=mx that has to wait for DNS", () => {
 
   test("its headers have what is left by then, whatever other requests took meanwhile", async () => {
     const { promise, resolve } = waiting();
-    const { app, peers, send, options } = setUp({ mx: promise, rate: 1, burst: 10 });
+    const { app, peers, send, services } = setUp({ mx: promise, rate: 1, burst: 10 });
     const response = app.handle(request(), peers);
     for (let i = 0; i < 4; i++) send(`${REP}8.8.8.8`);
-    options.buckets.takeUpTo({ ...KEY }, NOON, 2); // stands for a batch
+    services.buckets.takeUpTo({ ...KEY }, NOON, 2); // stands for a batch
     resolve();
     expect((await response).headers.get("RateLimit")).toBe('"default";r=3;t=7');
   });
 
   test("an error meanwhile is 500 without the address", async () => {
     const { promise, reject } = waiting();
-    const { app, peers, lines, options, recorded } = setUp({ mx: promise });
+    const { app, peers, lines, services, recorded } = setUp({ mx: promise });
     const response = app.handle(request(), peers);
     reject(new Error("broken for a@gmail.com"));
     expect((await response).status).toBe(500);
     expect(recorded).toEqual([]);
-    options.log.flush();
+    services.log.flush();
     expect(lines.join("")).not.toContain("gmail");
   });
 });

@@ -10,16 +10,13 @@ import { loadOnce } from "../http/load-once.ts";
 import { type Problem, problem } from "../http/problems.ts";
 import { traceIdOf } from "../http/request-id.ts";
 import { decodeSegment, pathEnd, targetOf } from "../http/router.ts";
-import { BatchMemory } from "../limits/memory.ts";
-import { Pipeline } from "../lookup/pipeline.ts";
+import type { ThreadServices } from "../lookup/thread-services.ts";
 import { Admission } from "./admission.ts";
-import type { ApiContext, Route } from "./handler.ts";
-import { type AppOptions, Exchange, type Peers } from "./request-context.ts";
+import type { Api, Route } from "./handler.ts";
+import { Exchange, type Peers } from "./request-context.ts";
 import { Responses } from "./responses.ts";
 import { findRoute, UNCLEAR } from "./routes.ts";
 import { KeyTrace } from "./trace.ts";
-
-export type { AppOptions } from "./request-context.ts";
 
 /**
  * Maximum declared body size, in bytes, for which a request with the wrong method returns 405. A longer body returns
@@ -40,29 +37,28 @@ const ONLY_BATCHES = problem(
 );
 
 export class App {
-  private readonly api: ApiContext;
+  private readonly api: Api;
   private readonly trace: KeyTrace;
   /** The last valid Host header. Nearly every request has the same header, so it is not checked again. */
   private lastHost = "";
 
-  constructor(options: AppOptions) {
-    const pipeline = new Pipeline(options.checks, options);
+  constructor(services: ThreadServices) {
     this.api = {
-      ...options,
-      pipeline,
-      decider: loadOnce(async () => {
-        const [{ Decider }, answers] = await Promise.all([
-          import("../decisions/decider.ts"),
-          import("./assess-answers.ts"),
-        ]);
-        const server = { ...this.api, decider: new Decider({ ...options, pipeline }) };
-        return { ...answers, server };
+      ...services,
+      admission: new Admission(services),
+      responses: new Responses(services),
+      decisionAnswers: loadOnce(async () => {
+        const { DecisionAnswers } = await import("./assess-answers.ts");
+        return new DecisionAnswers(services);
       }),
-      admission: new Admission(options),
-      responses: new Responses(options),
-      memory: options.memory ?? new BatchMemory(),
+      isDraining: false,
     };
-    this.trace = new KeyTrace(options.log);
+    this.trace = new KeyTrace(services.log);
+  }
+
+  /** Makes `/readyz` return 503. */
+  drain(): void {
+    this.api.isDraining = true;
   }
 
   /**

@@ -7,20 +7,20 @@ import {
   type DecisionOutcomeSet,
   OUTCOMES,
   type Outcome,
-  type SettingsOf,
 } from "@inkling/contract";
-import type { Decisions, RequestName } from "@inkling/store/decisions/record";
+import type { RequestName } from "@inkling/store/decisions/record";
 import { bearerToken } from "@inkling/store/keys/token";
 import type { LineAnswers } from "../batch/answers.ts";
-import { answerLines, type BatchAnswer, type BatchServer, type Call } from "../batch/batch.ts";
-import { acceptsGzip, decoded, formatOf, isGzipped, parseJson, readJsonBytes } from "../batch/body.ts";
-import type { ByteStream } from "../batch/gzip.ts";
+import { answerLines, type BatchAnswer } from "../batch/batch.ts";
+import { type BodyEncoding, encodingOf, parseJson, readJsonBytes } from "../batch/body.ts";
+import type { Call } from "../batch/call.ts";
 import type { Lines } from "../batch/lines.ts";
 import type { Output } from "../batch/output.ts";
 import { type Decided, decisionRow } from "../decisions/decided.ts";
-import { type Decider, SANDBOX_ID } from "../decisions/decider.ts";
+import { Decider, SANDBOX_ID } from "../decisions/decider.ts";
 import { type Problem, problem, problemBody } from "../http/problems.ts";
 import type { Question } from "../lookup/pipeline.ts";
+import type { ThreadServices } from "../lookup/thread-services.ts";
 
 /** Maximum size of the description of one visitor, in bytes. It also limits a line of a stream. */
 const MAX_VISITOR_BYTES = 64 * 1024;
@@ -64,51 +64,6 @@ const TOKEN_NAME_LENGTH = 8;
 const NEWLINE = 0x0a;
 const encoder = new TextEncoder();
 
-export interface AssessServer extends BatchServer {
-  readonly decider: Decider;
-  readonly decisions: Decisions;
-  readonly settings: SettingsOf<"worker">;
-}
-
-/** Answers a request about one visitor, or returns a stream of answers about many visitors. */
-export async function answerDecision(
-  server: AssessServer,
-  call: Call,
-): Promise<DecisionAnswer | BatchAnswer | Problem> {
-  const { headers, body } = call.request;
-  const format = formatOf(headers.get("content-type"));
-  if (typeof format !== "string") return format;
-  const isGzip = isGzipped(headers.get("content-encoding"));
-  if (typeof isGzip !== "boolean") return isGzip;
-  const key = server.settings.decisions && !call.question.isSandbox ? headers.get("idempotency-key") : null;
-  if (key !== null && !IDEMPOTENCY_KEY.test(key)) return KEY_INVALID;
-  if (format === "ndjson") {
-    if (key !== null) return KEY_OF_STREAM;
-    const mayZip = acceptsGzip(headers.get("accept-encoding"));
-    const answers = (out: Output) => new DecisionLines(server, call, out);
-    return answerLines(
-      server,
-      call,
-      { body: decoded(body as ByteStream | null, isGzip), isGzip, mayZip },
-      answers,
-    );
-  }
-  const bytes = await readVisitorBytes(server, call, isGzip);
-  if (!(bytes instanceof Uint8Array)) return bytes;
-  const decided = await server.decider.assess(parseJson(bytes), call.question);
-  if ("code" in decided) return decided;
-  if (key !== null) {
-    const apiKey = bearerToken(headers.get("authorization")) ?? "";
-    return answerOnce(server, call.question, decided, requestName(call.key.id, apiKey, key, bytes));
-  }
-  store(server, decided, call.question);
-  return decided.answer;
-}
-
-/** Reads the body of a request about one visitor. */
-const readVisitorBytes = ({ memory }: AssessServer, call: Call, isGzip: boolean) =>
-  readJsonBytes(memory.bodies, call, isGzip, MAX_VISITOR_BYTES, TOO_LARGE, CUT_SHORT);
-
 /** What identifies a hook's request, so that a copy of the request gets the same decision. */
 export interface HookRequest {
   readonly secret: string;
@@ -116,38 +71,101 @@ export interface HookRequest {
   readonly body: Uint8Array;
 }
 
-/**
- * Decides about a visitor that a hook describes. If the server stores decisions, it stores this one, and a copy of the
- * request gets the same decision.
- */
-export async function decide(
-  server: AssessServer,
-  visitor: unknown,
-  question: Question,
-  { secret, id, body }: HookRequest,
-): Promise<DecisionAnswer | Problem> {
-  const decided = await server.decider.assess(visitor, question);
-  if ("code" in decided || !server.settings.decisions) return "code" in decided ? decided : decided.answer;
-  return answerOnce(server, question, decided, requestName(secret, secret, id, body));
-}
+export class DecisionAnswers {
+  private readonly services: ThreadServices;
+  private readonly decider: Decider;
 
-function store({ decisions, settings }: AssessServer, decided: Decided, question: Question): void {
-  if (settings.decisions && !question.isSandbox) decisions.record(decisionRow(decided, question));
-}
+  constructor(services: ThreadServices) {
+    this.services = services;
+    this.decider = new Decider(services);
+  }
 
-/**
- * Returns the decision that was made for the first request with this name.
- * The fields that `include` adds are not stored, so they come from a new lookup.
- */
-async function answerOnce(
-  { decisions }: AssessServer,
-  question: Question,
-  decided: Decided,
-  name: RequestName,
-): Promise<DecisionAnswer | Problem> {
-  const row = decisionRow(decided, question, name);
-  const { answer, bodyHash } = await decisions.claim({ ...row, ...name });
-  return isSameBody(bodyHash, name.body_hash) ? { ...decided.answer, ...answer } : KEY_OF_OTHER_BODY;
+  /** Answers a request about one visitor, or returns a stream of answers about many visitors. */
+  async answer(call: Call): Promise<DecisionAnswer | BatchAnswer | Problem> {
+    const { services, decider } = this;
+    const { headers } = call.request;
+    const encoding = encodingOf(headers);
+    if ("code" in encoding) return encoding;
+    const key =
+      services.settings.decisions && !call.question.isSandbox ? headers.get("idempotency-key") : null;
+    if (key !== null && !IDEMPOTENCY_KEY.test(key)) return KEY_INVALID;
+    if (encoding.format === "ndjson") {
+      if (key !== null) return KEY_OF_STREAM;
+      return answerLines(services, call, encoding, (out) => new DecisionLines(this, services, call, out));
+    }
+    const bytes = await this.readBody(call, encoding);
+    if (!(bytes instanceof Uint8Array)) return bytes;
+    const decided = await decider.assess(parseJson(bytes), call.question);
+    if ("code" in decided) return decided;
+    if (key !== null) {
+      const apiKey = bearerToken(headers.get("authorization")) ?? "";
+      return this.answerOnce(call.question, decided, requestName(call.key.id, apiKey, key, bytes));
+    }
+    this.store(decided, call.question);
+    return decided.answer;
+  }
+
+  /** Assesses the visitor of one line. */
+  assessLine(line: Uint8Array, question: Question): Decided | Problem | Promise<Decided> {
+    return this.decider.assess(parseJson(line), question);
+  }
+
+  /**
+   * Decides about a visitor that a hook describes. If the server stores decisions, it stores this one, and a copy of the
+   * request gets the same decision.
+   */
+  async decide(
+    visitor: unknown,
+    question: Question,
+    { secret, id, body }: HookRequest,
+  ): Promise<DecisionAnswer | Problem> {
+    const decided = await this.decider.assess(visitor, question);
+    if ("code" in decided) return decided;
+    if (!this.services.settings.decisions) return decided.answer;
+    return this.answerOnce(question, decided, requestName(secret, secret, id, body));
+  }
+
+  /** Labels a decision, or returns a problem that states why the decision cannot be labelled. */
+  async setOutcome(call: Call, id: string): Promise<DecisionOutcomeSet | Problem> {
+    const { decisions, settings } = this.services;
+    const encoding = encodingOf(call.request.headers);
+    if ("code" in encoding) return encoding;
+    if (encoding.format === "ndjson") return NO_OUTCOMES;
+    const bytes = await this.readBody(call, encoding);
+    if (!(bytes instanceof Uint8Array)) return bytes;
+    const outcome = outcomeOf(parseJson(bytes));
+    if (outcome === undefined) return OUTCOME_INVALID;
+    if (call.question.isSandbox) return id === SANDBOX_ID ? { id, outcome } : NOT_IN_SANDBOX;
+    const result = ID.test(id) ? await decisions.label(id, outcome, call.key.id) : "unknown";
+    if (result === "labelled") return { id, outcome };
+    if (result === "unreachable") return UNREACHABLE;
+    return settings.decisions ? NOT_FOUND : NOT_STORED;
+  }
+
+  /** Stores a decision, if this server stores decisions. */
+  store(decided: Decided, question: Question): void {
+    const { decisions, settings } = this.services;
+    if (settings.decisions && !question.isSandbox) decisions.record(decisionRow(decided, question));
+  }
+
+  private readBody(call: Call, { isGzip }: BodyEncoding): Promise<Uint8Array | Problem> {
+    const { bodies } = this.services.memory;
+    return readJsonBytes(bodies, call, isGzip, MAX_VISITOR_BYTES, TOO_LARGE, CUT_SHORT);
+  }
+
+  /**
+   * Returns the decision that was made for the first request with this name.
+   * The fields that `include` adds are not stored, so they come from a new lookup.
+   */
+  private async answerOnce(
+    question: Question,
+    decided: Decided,
+    name: RequestName,
+  ): Promise<DecisionAnswer | Problem> {
+    const row = decisionRow(decided, question, name);
+    const { answer, bodyHash } = await this.services.decisions.claim({ ...row, ...name });
+    return isSameBody(bodyHash, name.body_hash) ? { ...decided.answer, ...answer } : KEY_OF_OTHER_BODY;
+  }
 }
 
 /**
@@ -171,29 +189,6 @@ function isSameBody(first: string, second: string): boolean {
   return first === second || tokenOf(first) !== tokenOf(second);
 }
 
-/** Labels a decision, or returns a problem that states why the decision cannot be labelled. */
-export async function answerOutcome(
-  server: AssessServer,
-  call: Call,
-  id: string,
-): Promise<DecisionOutcomeSet | Problem> {
-  const { headers } = call.request;
-  const format = formatOf(headers.get("content-type"));
-  if (typeof format !== "string") return format;
-  if (format === "ndjson") return NO_OUTCOMES;
-  const isGzip = isGzipped(headers.get("content-encoding"));
-  if (typeof isGzip !== "boolean") return isGzip;
-  const bytes = await readVisitorBytes(server, call, isGzip);
-  if (!(bytes instanceof Uint8Array)) return bytes;
-  const outcome = outcomeOf(parseJson(bytes));
-  if (outcome === undefined) return OUTCOME_INVALID;
-  if (call.question.isSandbox) return id === SANDBOX_ID ? { id, outcome } : NOT_IN_SANDBOX;
-  const result = ID.test(id) ? await server.decisions.label(id, outcome, call.key.id) : "unknown";
-  if (result === "labelled") return { id, outcome };
-  if (result === "unreachable") return UNREACHABLE;
-  return server.settings.decisions ? NOT_FOUND : NOT_STORED;
-}
-
 /** Reads an outcome strictly. @param value the request's body, parsed from JSON */
 function outcomeOf(value: unknown): Outcome | undefined {
   if (typeof value !== "object" || value === null || Object.keys(value).length !== 1) return undefined;
@@ -204,13 +199,15 @@ function outcomeOf(value: unknown): Outcome | undefined {
 /** Assesses the visitors of a stream, one per line. */
 class DecisionLines implements LineAnswers {
   lookups = 0;
-  private readonly server: AssessServer;
+  private readonly decisionAnswers: DecisionAnswers;
+  private readonly services: ThreadServices;
   private readonly call: Call;
   private readonly out: Output;
   private question: Question;
 
-  constructor(server: AssessServer, call: Call, out: Output) {
-    this.server = server;
+  constructor(decisionAnswers: DecisionAnswers, services: ThreadServices, call: Call, out: Output) {
+    this.decisionAnswers = decisionAnswers;
+    this.services = services;
     this.call = call;
     this.out = out;
     this.question = call.question;
@@ -234,7 +231,7 @@ class DecisionLines implements LineAnswers {
       return;
     }
     this.lookups++;
-    store(this.server, decided, this.question);
+    this.decisionAnswers.store(decided, this.question);
     this.write(JSON.stringify(decided.answer));
   }
 
@@ -243,13 +240,13 @@ class DecisionLines implements LineAnswers {
   }
 
   refuse(refusal: Problem): void {
-    this.server.counts.countProblem(refusal.code);
+    this.services.counts.countProblem(refusal.code);
     this.write(problemBody(refusal));
   }
 
   private assess(line: Uint8Array): Decided | Problem | Promise<Decided> {
     try {
-      return this.server.decider.assess(parseJson(line), this.question);
+      return this.decisionAnswers.assessLine(line, this.question);
     } catch (error) {
       this.call.onCrash(error, Buffer.from(line).toString());
       return CRASHED;

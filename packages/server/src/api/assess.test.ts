@@ -6,15 +6,14 @@ import { formatIp } from "@inkling/engine";
 import type { Decisions, NamedDecision } from "@inkling/store/decisions/record";
 import { answerOf, type DecisionRow } from "@inkling/store/decisions/record";
 import { NO_RULESET, type PublishedRuleset } from "@inkling/store/rulesets/record";
+import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
 import {
   encode,
   KEY,
-  NOON,
-  testOptions,
   testRelease,
   testSegment,
-} from "../../../../test/harness/app-options.ts";
-import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
+  testServices,
+} from "../../../../test/harness/thread-services.ts";
 import { BatchMemory, Bodies } from "../limits/memory.ts";
 import { App } from "./app.ts";
 
@@ -62,25 +61,19 @@ function setUp({
 } = {}) {
   const rulesets = { current: text === "" ? NO_RULESET : ruleset(7, text) };
   const current = hasRelease ? release(missing) : undefined;
-  const made = testOptions(
+  const made = testServices(
     {
-      releases: { current, refused: undefined, since: NOON },
+      release: current,
       rulesets,
-      keyring: {
-        state: { loaded: true, keys: 2, checkedAt: NOON, failures: 0, lastError: undefined },
-        authenticate: (header) => ({
-          ok: true,
-          key:
-            header === "Bearer good" || header === `Bearer ${ROTATED}`
-              ? KEY
-              : { ...KEY, id: "key_2", ...(header === USED_UP && { quota: 0 }) },
-        }),
-      },
+      authenticate: (header) => ({
+        ok: true,
+        key:
+          header === "Bearer good" || header === `Bearer ${ROTATED}`
+            ? KEY
+            : { ...KEY, id: "key_2", ...(header === USED_UP && { quota: 0 }) },
+      }),
       ...(mode === "test" && {
-        keyring: {
-          state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },
-          authenticate: () => ({ ok: true, key: { ...KEY, mode: "test" } }),
-        },
+        authenticate: () => ({ ok: true, key: { ...KEY, mode: "test" } }),
       }),
     },
     (_, counted, count) => `${counted} ${count}`,
@@ -98,9 +91,9 @@ function setUp({
     recall: async () => undefined,
   };
   const app = new App({
-    ...made.options,
+    ...made.services,
     decisions,
-    settings: { ...made.options.settings, decisions: stores },
+    settings: { ...made.services.settings, decisions: stores },
     memory: new BatchMemory(1, bodies),
   });
   const send = async (
@@ -447,14 +440,14 @@ test("while too many bodies arrive, a visitor is not assessed", async () => {
 test("the caller's request id and trace are in the answer, the access line and the stored decision", async () => {
   const trace = "0af7651916cd43dd8448eb211c80319c";
   const traceparent = `00-${trace}-b7ad6b7169203331-01`;
-  const { send, stored, lines, options } = setUp({ stores: true });
+  const { send, stored, lines, services } = setUp({ stores: true });
   const sent = { "X-Request-Id": "order-81", traceparent };
   const response = await send({ event: "login", ip: TOR }, "", "application/json", sent);
   expect([response.headers.get("x-request-id"), response.headers.get("traceparent")]).toEqual([
     "order-81",
     traceparent,
   ]);
-  options.log.flush();
+  services.log.flush();
   expect(lines.map((line) => JSON.parse(line))).toContainEqual(
     expect.objectContaining({ level: "access", request_id: "order-81", trace_id: trace }),
   );

@@ -2,7 +2,7 @@
 //
 // Source: docs/decisions.md.
 
-import { type ApiContext, callOf, type Handlings, PATH_INVALID, type Route } from "./handler.ts";
+import { type Api, callOf, type Handlings, PATH_INVALID, type Route } from "./handler.ts";
 import type { Exchange } from "./request-context.ts";
 
 export const ASSESS_HANDLINGS = {
@@ -10,11 +10,10 @@ export const ASSESS_HANDLINGS = {
   assess_outcome: { handle: setOutcome },
 } satisfies Handlings;
 
-async function assess(exchange: Exchange, api: ApiContext): Promise<Response> {
+async function assess(exchange: Exchange, api: Api): Promise<Response> {
   const { responses } = api;
   const call = callOf(exchange, api, "assess");
-  const { server, answerDecision } = await api.decider();
-  const answer = await answerDecision(server, call);
+  const answer = await (await api.decisionAnswers()).answer(call);
   if ("code" in answer) return responses.sendProblem(exchange, answer);
   if ("action" in answer) {
     exchange.isLookup = true;
@@ -27,13 +26,12 @@ async function assess(exchange: Exchange, api: ApiContext): Promise<Response> {
   return new Response(answer.body, { headers });
 }
 
-async function setOutcome(exchange: Exchange, api: ApiContext, route: Route): Promise<Response> {
+async function setOutcome(exchange: Exchange, api: Api, route: Route): Promise<Response> {
   const { responses } = api;
   const call = callOf(exchange, api, "assess");
   const id = route.path.readValue(exchange);
   if (id === undefined) return responses.sendProblem(exchange, PATH_INVALID);
-  const { server, answerOutcome } = await api.decider();
-  const answer = await answerOutcome(server, call, id);
+  const answer = await (await api.decisionAnswers()).setOutcome(call, id);
   return "code" in answer
     ? responses.sendProblem(exchange, answer)
     : responses.sendJson(exchange, 200, answer);

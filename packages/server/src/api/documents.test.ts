@@ -5,20 +5,18 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { PROBLEMS } from "@inkling/contract";
 import type { Status } from "@inkling/operations/answer-schemas";
-import { testOptions } from "../../../../test/harness/app-options.ts";
-import { type StatusSource, statusDocument } from "../lookup/status.ts";
+import { testServices } from "../../../../test/harness/thread-services.ts";
+import { type ServerState, statusDocument } from "../lookup/status.ts";
 import { problemsPage } from "../openapi/problems-page.ts";
 import { App } from "./app.ts";
-import { PublicDocuments } from "./documents.ts";
 
 // Compiles only if /v1/status returns what its schema promises.
-(source: StatusSource) => statusDocument(source, 0) satisfies Status;
+(source: ServerState) => statusDocument(source, 0) satisfies Status;
 
 const VERSION = "1.2.3";
 const app = () =>
   new App({
-    ...testOptions({}, () => undefined).options,
-    documents: async () => new PublicDocuments(VERSION),
+    ...testServices({ version: VERSION }, () => undefined).services,
   });
 
 const send = async (path: string, init: RequestInit = {}) =>
@@ -103,6 +101,6 @@ test("the start loads neither documents nor the admin API", () => {
     console.log(Object.keys(require.cache).join("\\n"))`;
   const loaded = Bun.spawnSync([process.execPath, "-e", code]).stdout.toString().split("\n");
   expect(loaded.some((path) => path.endsWith("/server/src/api/app.ts"))).toBe(true);
-  const lazy = /\/server\/src\/(?:openapi|admin)\//;
+  const lazy = /\/server\/src\/(?:openapi\/|admin\/(?!services|metrics))/;
   expect(loaded.filter((path) => lazy.test(path))).toEqual([]);
 });

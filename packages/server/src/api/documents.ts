@@ -7,7 +7,12 @@ import { PROBLEMS } from "@inkling/contract";
 import { packageFile } from "@inkling/data/program";
 import { PROBLEMS_PAGE_HEADERS, problemsPage } from "../openapi/problems-page.ts";
 import { openApiJson } from "./openapi.ts";
-import type { OpenDocument, OpenDocuments } from "./request-context.ts";
+
+export interface OpenDocument {
+  readonly body: string | Uint8Array;
+  readonly etag: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
 
 const SCRIPT = { "Content-Type": "text/javascript; charset=utf-8" };
 
@@ -51,52 +56,43 @@ SwaggerUIBundle({
 });
 `;
 
-export class PublicDocuments implements OpenDocuments {
-  private readonly version: string;
-  private readonly kept = new Map<string, OpenDocument>();
+const kept = new Map<string, OpenDocument>();
 
-  /** @param version the server's version */
-  constructor(version: string) {
-    this.version = version;
-  }
+/** Returns /openapi.json. @param version the server's version */
+export const openApi = (version: string): OpenDocument =>
+  keep(`openapi ${version}`, { "Content-Type": "application/json" }, () => openApiJson(version));
 
-  openApi(): OpenDocument {
-    return this.keep("/openapi.json", { "Content-Type": "application/json" }, () =>
-      openApiJson(this.version),
-    );
+/** @param name what follows "/docs/", or "" for /docs itself */
+export function docsPage(name: string): OpenDocument | undefined {
+  switch (name) {
+    case "":
+      return keep(name, PAGE_HEADERS, () => PAGE);
+    case "errors":
+      return keep(name, PROBLEMS_PAGE_HEADERS, () => problemsPage(PROBLEMS));
+    case "start.js":
+      return keep(name, SCRIPT, () => START);
+    case "swagger-ui-bundle.js":
+      return keep(name, SCRIPT, () => readFileSync(packageFile(`swagger-ui-dist/${name}`)));
+    case "swagger-ui.css":
+      return keep(name, { "Content-Type": "text/css; charset=utf-8" }, () =>
+        readFileSync(packageFile(`swagger-ui-dist/${name}`)),
+      );
   }
+}
 
-  docsPage(name: string): OpenDocument | undefined {
-    switch (name) {
-      case "":
-        return this.keep(name, PAGE_HEADERS, () => PAGE);
-      case "errors":
-        return this.keep(name, PROBLEMS_PAGE_HEADERS, () => problemsPage(PROBLEMS));
-      case "start.js":
-        return this.keep(name, SCRIPT, () => START);
-      case "swagger-ui-bundle.js":
-        return this.keep(name, SCRIPT, () => readFileSync(packageFile(`swagger-ui-dist/${name}`)));
-      case "swagger-ui.css":
-        return this.keep(name, { "Content-Type": "text/css; charset=utf-8" }, () =>
-          readFileSync(packageFile(`swagger-ui-dist/${name}`)),
-        );
-    }
-  }
-
-  private keep(
-    name: string,
-    headers: Readonly<Record<string, string>>,
-    make: () => string | Uint8Array,
-  ): OpenDocument {
-    const before = this.kept.get(name);
-    if (before !== undefined) return before;
-    const body = make();
-    const document = {
-      body,
-      etag: `"${Bun.hash.xxHash64(body).toString(16)}"`,
-      headers: { "X-Content-Type-Options": "nosniff", ...headers },
-    };
-    this.kept.set(name, document);
-    return document;
-  }
+function keep(
+  name: string,
+  headers: Readonly<Record<string, string>>,
+  make: () => string | Uint8Array,
+): OpenDocument {
+  const before = kept.get(name);
+  if (before !== undefined) return before;
+  const body = make();
+  const document = {
+    body,
+    etag: `"${Bun.hash.xxHash64(body).toString(16)}"`,
+    headers: { "X-Content-Type-Options": "nosniff", ...headers },
+  };
+  kept.set(name, document);
+  return document;
 }

@@ -6,16 +6,17 @@ import { NO_FLAGS } from "@inkling/contract";
 import { formatIp, parsePrefix, type Release } from "@inkling/engine";
 import type { Key } from "@inkling/store/keys/key";
 import { basicAsBearer, bearerToken } from "@inkling/store/keys/token";
+import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
+import { testSettings } from "../../../../test/harness/server-options.ts";
 import {
   encode,
   KEY,
-  NOON,
-  testOptions,
+  type Over,
   testRelease,
   testSegment,
-} from "../../../../test/harness/app-options.ts";
-import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
-import { App, type AppOptions } from "./app.ts";
+  testServices,
+} from "../../../../test/harness/thread-services.ts";
+import { App } from "./app.ts";
 
 const PATH = "/v1/forward-auth";
 const FLAGS = NO_FLAGS;
@@ -45,34 +46,29 @@ function release(over: Partial<Release> = {}) {
   return testRelease("20260601T000000000Z-0123456789ab", { id: "0123456789ab", ...over }, parts);
 }
 
-interface Setting extends Partial<AppOptions> {
+interface Setting extends Over {
   readonly key?: Partial<Key>;
-  readonly release?: ReturnType<typeof release> | undefined;
   readonly peer?: string;
   readonly used?: number;
 }
 
 function setUp({ key: over, peer = "127.0.0.1", used, ...setting }: Setting = {}) {
   const key: Key = { ...KEY, ...over };
-  const current = "release" in setting ? setting.release : release();
-  const { options, ...seen } = testOptions(
+  const { services, ...seen } = testServices(
     {
-      releases: { current, refused: undefined, since: NOON },
+      release: release(),
       trustedProxies: [parsePrefix("127.0.0.0/8")!],
-      keyring: {
-        state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },
-        authenticate: (header) => {
-          const token = bearerToken(header);
-          if (token === "good") return { ok: true, key };
-          return { ok: false, code: token === undefined ? "KEY_MISSING" : "KEY_INVALID" };
-        },
+      authenticate: (header) => {
+        const token = bearerToken(header);
+        if (token === "good") return { ok: true, key };
+        return { ok: false, code: token === undefined ? "KEY_MISSING" : "KEY_INVALID" };
       },
       ...setting,
     },
     (_, counted) => `${counted}`,
     used,
   );
-  const app = new App(options);
+  const app = new App(services);
   /** @param visitor the address that the proxy sends; undefined if it sends none */
   const judge = async (visitor: string | undefined, query = "", init: RequestInit = {}) => {
     const headers = {
@@ -97,7 +93,7 @@ function setUp({ key: over, peer = "127.0.0.1", used, ...setting }: Setting = {}
       headers: response.headers,
     };
   };
-  return { judge, options, ...seen };
+  return { judge, services, ...seen };
 }
 
 const TOR = "185.220.101.1";
@@ -162,9 +158,9 @@ describe("what passes", () => {
   });
 
   test("neither headers nor the body nor the log have the address", async () => {
-    const { judge, options, lines } = setUp();
+    const { judge, services, lines } = setUp();
     for (const query of ["", "?deny=tor"]) expect((await judge(TOR, query)).all).not.toContain("185.220");
-    options.log.flush();
+    services.log.flush();
     expect(lines.join("")).toContain(`"route":"${PATH}"`);
     expect(lines.join("")).not.toContain("185.220");
   });
@@ -217,7 +213,9 @@ describe("missing data", () => {
       flags: "reserved",
     });
     const passed = { status: 200, flags: "none", dataState };
-    expect(await setUp({ ...setting, allowMissing: true }).judge(CLEAN, "?deny=tor")).toMatchObject(passed);
+    expect(
+      await setUp({ ...setting, settings: testSettings({ allowMissing: true }) }).judge(CLEAN, "?deny=tor"),
+    ).toMatchObject(passed);
   });
   test("of other flags is a header", async () => {
     const setting = { release: missing("is_proxy") };
@@ -229,7 +227,9 @@ describe("missing data", () => {
     for (const allowMissing of [false, true]) {
       const without = { ...release(), reputation: undefined };
       for (const release of [undefined, without]) {
-        expect((await setUp({ allowMissing, release }).judge(CLEAN)).code).toBe("DATA_NOT_LOADED");
+        expect((await setUp({ settings: testSettings({ allowMissing }), release }).judge(CLEAN)).code).toBe(
+          "DATA_NOT_LOADED",
+        );
       }
     }
   });

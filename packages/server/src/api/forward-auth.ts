@@ -11,7 +11,7 @@ import { ADDRESS_FLAGS, bitsOf, bitsOfAnswer, bodyOf, dataMissing, unwrapIpv4 } 
 import { type Problem, problem } from "../http/problems.ts";
 import { problemOf } from "../lookup/failures.ts";
 import { type Pipeline, PLAIN, type Question, type Subject } from "../lookup/pipeline.ts";
-import type { ApiContext, Handlings } from "./handler.ts";
+import type { Api, Handlings } from "./handler.ts";
 import { deniedBits } from "./parameters.ts";
 import type { Exchange } from "./request-context.ts";
 import { hasLongBody, JSON_TYPE } from "./responses.ts";
@@ -35,7 +35,7 @@ const UNKNOWN = "unknown";
 
 export const FORWARD_AUTH_HANDLINGS = { forward_auth: { handle: judgeVisitor } } satisfies Handlings;
 
-function judgeVisitor(exchange: Exchange, api: ApiContext): Response {
+function judgeVisitor(exchange: Exchange, api: Api): Response {
   const { counts, pipeline, responses } = api;
   const denied = deniedBits(exchange.wants);
   const question = questionOf(exchange);
@@ -64,7 +64,7 @@ function judgeVisitor(exchange: Exchange, api: ApiContext): Response {
 }
 
 /** Lets the visitor pass with status 200, the only status that every proxy accepts. */
-function allow(exchange: Exchange, { responses }: ApiContext, found: Record<string, string>): Response {
+function allow(exchange: Exchange, { responses }: Api, found: Record<string, string>): Response {
   const { "Content-Type": _, ...headers } = responses.makeHeaders(exchange, JSON_TYPE);
   if (hasLongBody(exchange.request)) headers.Connection = "close"; // as with refusals, nobody reads the body
   return new Response(null, { headers: { ...headers, ...found } });

@@ -1,41 +1,32 @@
 // handler.ts: defines what an operation's handler receives, and what it passes to functions that read a body.
 
 import type { OperationId, OperationRow, Scope } from "@inkling/contract";
-import type { Call } from "../batch/batch.ts";
+import type { Call } from "../batch/call.ts";
 import { type Problem, problem } from "../http/problems.ts";
 import type { PathTemplate } from "../http/router.ts";
-import type { BatchMemory } from "../limits/memory.ts";
-import type { Pipeline } from "../lookup/pipeline.ts";
+import type { ThreadServices } from "../lookup/thread-services.ts";
 import type { Slot } from "../telemetry/counts.ts";
 import type { Admission, KeyRule } from "./admission.ts";
-import type { AssessServer, answerDecision, answerOutcome, decide } from "./assess-answers.ts";
+import type { DecisionAnswers } from "./assess-answers.ts";
 import type { Parameters } from "./parameters.ts";
-import type { AppOptions, Exchange } from "./request-context.ts";
+import type { Exchange } from "./request-context.ts";
 import type { Responses } from "./responses.ts";
 
-/** The options and the objects that all handlers share. */
-export interface ApiContext extends AppOptions {
-  /** The decision functions. The first decision loads them, so that startup does not wait for them. */
-  readonly decider: () => Promise<DecisionAnswers>;
-  readonly pipeline: Pipeline;
+/** The thread's services, and the objects that all handlers share. */
+export interface Api extends ThreadServices {
   readonly admission: Admission;
   readonly responses: Responses;
-  readonly memory: BatchMemory;
-}
-
-/** The decision functions, and the server that they need. */
-interface DecisionAnswers {
-  readonly server: AssessServer;
-  readonly answerDecision: typeof answerDecision;
-  readonly answerOutcome: typeof answerOutcome;
-  readonly decide: typeof decide;
+  /** The first decision loads its code, so that startup does not wait for it. */
+  readonly decisionAnswers: () => Promise<DecisionAnswers>;
+  /** Has this server been told to stop? */
+  isDraining: boolean;
 }
 
 export interface Handling {
   /** Answers a request that was admitted, or that needs no key. */
-  readonly handle: (exchange: Exchange, api: ApiContext, route: Route) => Response | Promise<Response>;
+  readonly handle: (exchange: Exchange, api: Api, route: Route) => Response | Promise<Response>;
   /** Formats problems for routes that do not send problem documents. */
-  readonly sendProblem?: (exchange: Exchange, api: ApiContext, problem: Problem) => Response;
+  readonly sendProblem?: (exchange: Exchange, api: Api, problem: Problem) => Response;
 }
 
 /** The handlers of a group of operations. */
@@ -63,40 +54,18 @@ export const PATH_INVALID = problem("PATH_INVALID");
  */
 export function callOf<S extends Scope>(
   exchange: Exchange,
-  { admission, log }: ApiContext,
+  { admission, log }: Api,
   scope: S,
 ): Call & { readonly scope: S } {
-  const {
-    admittedKey: key,
-    isSandbox,
-    allowMissing,
-    now,
-    overrides,
-    peers,
-    release,
-    request,
-    span,
-    wants,
-  } = exchange;
-  const caller = exchange.findCaller();
+  const { admittedKey: key, admittedRate: rate, peers, request } = exchange;
+  exchange.keepCaller();
   return {
     request,
     scope,
     key,
-    rate: exchange.admittedRate,
-    question: {
-      key,
-      release,
-      overrides,
-      now,
-      allowMissing,
-      isSandbox,
-      wants,
-      ids: exchange.ids,
-      span,
-      findCaller: () => caller,
-    },
-    readmit: () => admission.readmit(request, scope, caller),
+    rate,
+    question: exchange,
+    readmit: () => admission.readmit(request, scope, exchange.findCaller()),
     setIdleSeconds: (seconds) => peers.timeout?.(request, seconds),
     onCrash: (error, value) => {
       const route = exchange.target.slice(0, exchange.pathEnd);

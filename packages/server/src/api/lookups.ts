@@ -12,14 +12,7 @@ import {
 } from "@inkling/engine";
 import { type Answer, isLookup, type Subject, WANTS } from "../lookup/pipeline.ts";
 import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
-import {
-  type ApiContext,
-  callOf,
-  type Handling,
-  type Handlings,
-  PATH_INVALID,
-  type Route,
-} from "./handler.ts";
+import { type Api, callOf, type Handling, type Handlings, PATH_INVALID, type Route } from "./handler.ts";
 import type { Exchange } from "./request-context.ts";
 import { callerEtag, JSON_TYPE, overriddenEtag } from "./responses.ts";
 
@@ -44,7 +37,7 @@ export const LOOKUP_HANDLINGS = {
   email_batch: batch("email"),
 } satisfies Handlings;
 
-function answerAddress(exchange: Exchange, api: ApiContext, lookup: IpLookup, route: Route): Response {
+function answerAddress(exchange: Exchange, api: Api, lookup: IpLookup, route: Route): Response {
   const { pipeline, responses } = api;
   const text = route.path.readValue(exchange);
   if (text === undefined) return responses.sendProblem(exchange, PATH_INVALID);
@@ -88,7 +81,7 @@ function etagOf(
   return overridden === undefined ? etag : overriddenEtag(etag, overridden, (wants & WANTS.evidence) !== 0);
 }
 
-function answerEmail(exchange: Exchange, api: ApiContext, route: Route): Response | Promise<Response> {
+function answerEmail(exchange: Exchange, api: Api, route: Route): Response | Promise<Response> {
   const text = route.path.readText(exchange);
   if (text === undefined) return api.responses.sendProblem(exchange, PATH_INVALID);
   const answer = api.pipeline.answerEmail(text, exchange);
@@ -99,7 +92,7 @@ function answerEmail(exchange: Exchange, api: ApiContext, route: Route): Respons
   });
 }
 
-function sendVerdict(exchange: Exchange, { responses }: ApiContext, body: Answer): Response {
+function sendVerdict(exchange: Exchange, { responses }: Api, body: Answer): Response {
   exchange.isLookup = isLookup(body);
   if (!(body instanceof Uint8Array)) return responses.sendProblem(exchange, body);
   const { isSandbox, release } = exchange;
@@ -108,7 +101,7 @@ function sendVerdict(exchange: Exchange, { responses }: ApiContext, body: Answer
   return new Response(body as Uint8Array<ArrayBuffer>, { headers });
 }
 
-async function answerValues(exchange: Exchange, api: ApiContext, lookup: Lookup): Promise<Response> {
+async function answerValues(exchange: Exchange, api: Api, lookup: Lookup): Promise<Response> {
   const { responses } = api;
   const call = callOf(exchange, api, lookup);
   // importing the module takes 10 ms, which delays the first batch instead of the startup

@@ -6,18 +6,18 @@ import { formatIp } from "@inkling/engine";
 import type { Key } from "@inkling/store/keys/key";
 import { Keyring } from "@inkling/store/keys/keyring";
 import { hashToken } from "@inkling/store/keys/token";
+import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
+import { keyUpdate } from "../../../../test/harness/key-updates.ts";
 import {
   encode,
   KEY,
-  NOON,
-  testOptions,
+  type Over,
   testRelease,
   testSegment,
-} from "../../../../test/harness/app-options.ts";
-import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
-import { keyUpdate } from "../../../../test/harness/key-updates.ts";
+  testServices,
+} from "../../../../test/harness/thread-services.ts";
 import { freshToken } from "../../../../test/harness/tokens.ts";
-import { App, type AppOptions } from "./app.ts";
+import { App } from "./app.ts";
 
 const PLACE =
   '{"city":{"name":"Boxford"},"continent":{"code":"EU"},"country":{"iso_code":"FR"},"location":{"latitude":1.5},"postal":{},"registered_country":{},"subdivisions":[]}';
@@ -40,13 +40,16 @@ function release() {
 
 const TOKEN = freshToken();
 
-function setUp(over: Partial<Key> = {}, more: Partial<AppOptions> = {}, used = 0) {
+function setUp(over: Partial<Key> = {}, more: Over = {}, used = 0) {
   const key: Key = { ...KEY, ...over };
   const keyring = new Keyring();
   keyring.replace(keyUpdate("1", [{ hash: hashToken(TOKEN), key, validUntil: undefined }]));
-  const releases = { current: release(), refused: undefined, since: NOON };
-  const { options, ...seen } = testOptions({ releases, keyring, ...more }, (_, counted) => counted, used);
-  const app = new App(options);
+  const { services, ...seen } = testServices(
+    { release: release(), keyring, ...more },
+    (_, counted) => counted,
+    used,
+  );
+  const app = new App(services);
   const send = async (path: string, authorization: string | undefined, method = "GET") => {
     const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
     const request = new Request(`http://test${path}`, { method, headers });
@@ -55,7 +58,7 @@ function setUp(over: Partial<Key> = {}, more: Partial<AppOptions> = {}, used = 0
     const text = await response.text();
     return { status: response.status, headers: response.headers, body: text === "" ? {} : JSON.parse(text) };
   };
-  return { send, options, ...seen };
+  return { send, services, ...seen };
 }
 
 const CITY = "/geoip/v2.1/city/";
@@ -134,7 +137,14 @@ describe("errors", () => {
     ["another key", {}, `${CITY}8.8.8.8`, basic(freshToken()), 401, "AUTHORIZATION_INVALID"],
     ["no key at all", {}, `${CITY}8.8.8.8`, basic("abc"), 401, "AUTHORIZATION_INVALID"],
     ["the key as the account", {}, `${CITY}8.8.8.8`, basic("1", TOKEN), 401, "AUTHORIZATION_INVALID"],
-    ["an expired key", { expiresAt: NOON }, `${CITY}8.8.8.8`, GOOD, 401, "AUTHORIZATION_INVALID"],
+    [
+      "an expired key",
+      { expiresAt: Date.UTC(2026, 5, 1, 12) },
+      `${CITY}8.8.8.8`,
+      GOOD,
+      401,
+      "AUTHORIZATION_INVALID",
+    ],
     ["a key first, then the address", {}, `${CITY}x`, basic("abc"), 401, "AUTHORIZATION_INVALID"],
     ["another scope", { scopes: ["email"] }, `${CITY}8.8.8.8`, GOOD, 402, "PERMISSION_REQUIRED"],
     ["the quota", { quota: 0 }, `${CITY}8.8.8.8`, GOOD, 402, "INSUFFICIENT_FUNDS"],
@@ -150,8 +160,7 @@ describe("errors", () => {
     expect(headers.get("WWW-Authenticate")).toBe(status === 401 ? 'Basic realm="inkling"' : null);
   });
   test("of the server and of the rate", async () => {
-    const releases = { current: undefined, refused: undefined, since: NOON };
-    const { status, body } = await setUp({}, { releases }).send(`${CITY}8.8.8.8`, GOOD);
+    const { status, body } = await setUp({}, { release: undefined }).send(`${CITY}8.8.8.8`, GOOD);
     expect([status, body.code]).toEqual([503, "DATA_NOT_LOADED"]);
     const slow = setUp({ rate: 0.001, burst: 1 });
     await slow.send(`${CITY}8.8.8.8`, GOOD);
@@ -183,10 +192,10 @@ describe("Basic authentication", () => {
     expect((await setUp().send(`${CITY}81.2.69.142`, `Bearer ${TOKEN}`)).status).toBe(200);
   });
   test("an access line has Inkling's own code, not MaxMind's", async () => {
-    const { send, options, lines } = setUp();
+    const { send, services, lines } = setUp();
     expect((await send(`${CITY}10.0.0.1`, GOOD)).body.code).toBe("IP_ADDRESS_RESERVED");
     expect((await send(`${CITY}81.2.69.142`, basic("nothing"))).body.code).toBe("AUTHORIZATION_INVALID");
-    options.log.flush();
+    services.log.flush();
     const log = lines.join("");
     for (const code of ["IP_ADDRESS_RESERVED", "KEY_INVALID"]) expect(log).toContain(`"code":"${code}"`);
   });
@@ -195,8 +204,7 @@ describe("Basic authentication", () => {
       throw new Error(`${TOKEN} ${GOOD} 81.2.69.142`);
     };
     const broken = { ...release(), geo: testSegment({ lookup }) };
-    const releases = { current: broken, refused: undefined, since: NOON };
-    const { send, lines } = setUp({}, { releases });
+    const { send, lines } = setUp({}, { release: broken });
     const { status, body } = await send(`${CITY}81.2.69.142`, GOOD);
     expect([status, body.code]).toEqual([500, "INTERNAL"]);
     const log = lines.join("");

@@ -5,7 +5,7 @@
 import { bodyOf, type GeolocateAnswer, geoip2City, geoip2Country, geoip2Traits } from "@inkling/engine";
 import { type Problem, type ProblemCode, problem } from "../http/problems.ts";
 import { isLookup, WANTS } from "../lookup/pipeline.ts";
-import { type ApiContext, type Handling, type Handlings, PATH_INVALID, type Route } from "./handler.ts";
+import { type Api, type Handling, type Handlings, PATH_INVALID, type Route } from "./handler.ts";
 import type { Exchange } from "./request-context.ts";
 
 type Service = "country" | "city";
@@ -38,7 +38,7 @@ export const MAXMIND_ROOT = "/geoip/";
 
 const decoder = new TextDecoder();
 
-function answerAddress(exchange: Exchange, api: ApiContext, service: Service, route: Route): Response {
+function answerAddress(exchange: Exchange, api: Api, service: Service, route: Route): Response {
   const { pipeline, responses } = api;
   const text = route.path.readValue(exchange);
   if (text === undefined) return sendProblem(exchange, api, PATH_INVALID);
@@ -75,7 +75,7 @@ const THEIRS: Partial<Record<ProblemCode, readonly [code: string, status: number
 /** Problems with the method. They are problem documents on all paths. */
 const OF_METHODS: ReadonlySet<ProblemCode> = new Set(["METHOD_NOT_ALLOWED", "CONTENT_TOO_LARGE"]);
 
-function sendProblem(exchange: Exchange, { counts, responses }: ApiContext, problem: Problem): Response {
+function sendProblem(exchange: Exchange, { counts, responses }: Api, problem: Problem): Response {
   if (OF_METHODS.has(problem.code)) return responses.sendProblem(exchange, problem);
   counts.countProblem(problem.code);
   exchange.code = problem.code;

@@ -15,9 +15,10 @@ import { INCLUDE, LOOKUPS, type Lookup, Overrides, parseIp } from "@inkling/engi
 import { NO_RULESET } from "@inkling/store/rulesets/record";
 import { Decider } from "../decisions/decider.ts";
 import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
-import { type AnswerCounts, Pipeline, PLAIN, type Question } from "../lookup/pipeline.ts";
+import { Pipeline, PLAIN, type Question } from "../lookup/pipeline.ts";
 import { sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
 import type { Example } from "../openapi/document.ts";
+import { Counts } from "../telemetry/counts.ts";
 
 export type Examples = Readonly<Record<string, Example>>;
 type Answer = Uint8Array | Problem;
@@ -142,14 +143,9 @@ const SANDBOX: Question = {
   allowMissing: false,
   findCaller: () => undefined,
 };
-const noCounts: AnswerCounts = {
-  counts: { countFlags() {}, countDisposable() {}, countCountry() {}, sampleWeight: () => 0 },
-  usage: { record() {} },
-};
-
 const noChecks = { checkMx: () => ({ outcome: "skipped" as const, known: [] }) };
 const decider = new Decider({
-  pipeline: new Pipeline(noChecks, noCounts),
+  pipeline: new Pipeline(noChecks, new Counts(), { record() {} }),
   rulesets: { current: NO_RULESET },
   precisions: { current: {} },
   visits: { add: () => ({ hour: 0, day: 0 }) },

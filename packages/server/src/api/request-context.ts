@@ -1,76 +1,21 @@
-// request-context.ts: defines the state of one request from its arrival to its answer, and what the API needs from the
-// server that runs it.
+// request-context.ts: defines the state of one request from its arrival to its answer.
 
-import type { ProblemCode, SettingsOf } from "@inkling/contract";
-import type { IpAddress, LoadedRelease, Overrides, Prefix } from "@inkling/engine";
-import type { Precisions } from "@inkling/engine/assess";
-import type { Decisions } from "@inkling/store/decisions/record";
-import type { EpochMs, Key } from "@inkling/store/keys/key";
-import type { Keyring } from "@inkling/store/keys/keyring";
-import type { PublishedRuleset } from "@inkling/store/rulesets/record";
-import type { VisitorCounts } from "../decisions/visitor-counts.ts";
+import type { ProblemCode } from "@inkling/contract";
+import type { IpAddress, LoadedRelease, Overrides } from "@inkling/engine";
+import type { Key } from "@inkling/store/keys/key";
 import { callerAddress, proxyAddress, visitorAddress } from "../http/client-address.ts";
 import { type RequestIds, requestId, traceIdOf, traceparentOf } from "../http/request-id.ts";
-import type { UsageCounter } from "../limits/key-cells.ts";
-import type { BatchMemory } from "../limits/memory.ts";
-import type { Buckets, Decision } from "../limits/token-bucket.ts";
-import type { EmailChecks } from "../lookup/mx.ts";
+import type { Decision } from "../limits/token-bucket.ts";
 import { PLAIN, type Question } from "../lookup/pipeline.ts";
-import type { StatusSource } from "../lookup/status.ts";
-import type { Audience, Counts } from "../telemetry/counts.ts";
-import type { Log } from "../telemetry/log.ts";
-import type { RequestSpan, Tracer } from "../telemetry/tracer.ts";
+import type { ThreadServices } from "../lookup/thread-services.ts";
+import type { Audience } from "../telemetry/counts.ts";
+import type { RequestSpan } from "../telemetry/tracer.ts";
 
 /** Returns the address at the other end of a connection, and sets its idle timeout. Bun's server implements this. */
 export interface Peers {
   requestIP(request: Request): { readonly address: string } | null;
   /** Sets the number of seconds after which an idle connection is closed. */
   timeout?(request: Request, seconds: number): void;
-}
-
-/** A file that this server publishes about itself. */
-export interface OpenDocument {
-  readonly body: string | Uint8Array;
-  readonly etag: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-export interface OpenDocuments {
-  /** /openapi.json */
-  openApi(): OpenDocument;
-  /** @param name what follows "/docs/", or "" for /docs itself */
-  docsPage(name: string): OpenDocument | undefined;
-}
-
-export interface AppOptions extends StatusSource {
-  readonly releases: StatusSource["releases"] & { readonly current: LoadedRelease | undefined };
-  readonly keyring: Pick<Keyring, "authenticate" | "state">;
-  readonly buckets: Pick<Buckets, "limitsOf" | "take" | "takeUpTo">;
-  readonly usage: UsageCounter;
-  readonly overrides: { readonly current: Overrides };
-  readonly rulesets: { readonly current: PublishedRuleset };
-  /** How often each reason was right, as of a few minutes ago. */
-  readonly precisions: { readonly current: Precisions };
-  readonly visits: Pick<VisitorCounts, "add">;
-  readonly decisions: Decisions;
-  readonly memoryKeys: readonly string[];
-  readonly settings: SettingsOf<"worker">;
-  readonly checks: Pick<EmailChecks, "checkMx">;
-  readonly trustedProxies: readonly Prefix[];
-  readonly counts: Counts;
-  readonly log: Log;
-  readonly tracer?: Tracer | undefined;
-  /** Returns the documents. The first call loads them, so that startup does not wait for them. */
-  readonly documents: () => Promise<OpenDocuments>;
-  readonly now: () => EpochMs;
-  /** Milliseconds on a monotonic clock. */
-  readonly elapsed: () => number;
-  readonly newRequestId: () => string;
-  readonly randomBytes: (n: number) => Uint8Array;
-  /** Shared with another App of this thread. If omitted, the App creates its own. */
-  readonly memory?: BatchMemory;
-  /** Number of seconds after which an idle stream is closed; for tests. */
-  readonly streamIdleSeconds?: number;
 }
 
 /**
@@ -92,7 +37,7 @@ export class Exchange implements Question {
   readonly release: LoadedRelease | undefined;
   readonly overrides: Overrides;
   readonly allowMissing: boolean;
-  private readonly options: AppOptions;
+  private readonly services: ThreadServices;
   /** The key that the request carries, admitted or not. */
   key: Key | undefined = undefined;
   isSandbox = false;
@@ -104,20 +49,21 @@ export class Exchange implements Question {
   code: ProblemCode | undefined = undefined;
   /** Number of values in a batch. For a stream, a promise that resolves when the stream has ended. */
   values: number | Promise<number> | undefined;
+  private caller: { readonly address: IpAddress | undefined } | undefined;
 
-  constructor(request: Request, peers: Peers, target: string, pathEnd: number, options: AppOptions) {
+  constructor(request: Request, peers: Peers, target: string, pathEnd: number, services: ThreadServices) {
     this.request = request;
     this.peers = peers;
     this.target = target;
     this.pathEnd = pathEnd;
-    this.id = requestId(request.headers, options.newRequestId);
+    this.id = requestId(request.headers, services.newRequestId);
     this.traceparent = traceparentOf(request.headers);
-    this.now = options.now();
-    this.span = options.tracer?.start(this.traceparent, this.now);
-    this.release = options.releases.current;
-    this.overrides = options.overrides.current;
-    this.allowMissing = options.allowMissing;
-    this.options = options;
+    this.now = services.now();
+    this.span = services.tracer?.start(this.traceparent, this.now);
+    this.release = services.releases.current;
+    this.overrides = services.overrides.current;
+    this.allowMissing = services.settings.allowMissing;
+    this.services = services;
   }
 
   setKey(key: Key | undefined): void {
@@ -143,15 +89,21 @@ export class Exchange implements Question {
     return { request_id: this.id, trace_id: traceIdOf(this.traceparent) ?? null };
   }
 
+  /** Remembers the caller, because its address is lost when the connection closes. */
+  keepCaller(): void {
+    this.caller = { address: this.findCaller() };
+  }
+
   findCaller(): IpAddress | undefined {
-    const { trustedProxies } = this.options;
+    if (this.caller !== undefined) return this.caller.address;
+    const { trustedProxies } = this.services;
     const forwardedFor = trustedProxies.length === 0 ? null : this.forwardedFor;
     return callerAddress(this.peer, forwardedFor, trustedProxies);
   }
 
   /** Returns the visitor that a proxy asks about; undefined if no trusted proxy sends a visitor. */
   findVisitor(): IpAddress | undefined {
-    return visitorAddress(this.peer, this.forwardedFor, this.options.trustedProxies);
+    return visitorAddress(this.peer, this.forwardedFor, this.services.trustedProxies);
   }
 
   /**
@@ -159,7 +111,7 @@ export class Exchange implements Question {
    * end of the connection.
    */
   findProxy(): IpAddress | undefined {
-    return proxyAddress(this.peer, this.forwardedFor, this.options.trustedProxies);
+    return proxyAddress(this.peer, this.forwardedFor, this.services.trustedProxies);
   }
 
   private get peer(): string | undefined {

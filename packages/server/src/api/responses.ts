@@ -17,7 +17,8 @@ import { PROBLEM_TYPE, type Problem, problemBody } from "../http/problems.ts";
 import { RateHeaders } from "../limits/rate-headers.ts";
 import { WANTS } from "../lookup/pipeline.ts";
 import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
-import type { AppOptions, Exchange } from "./request-context.ts";
+import type { ThreadServices } from "../lookup/thread-services.ts";
+import type { Exchange } from "./request-context.ts";
 
 export const JSON_TYPE = "application/json";
 /** Values of `Cache-Control`. A "private" response depends on the key, whose scopes and networks may change. */
@@ -108,7 +109,7 @@ function answerTemplates(
 }
 
 export class Responses {
-  private readonly options: AppOptions;
+  private readonly services: ThreadServices;
   private readonly rateHeaders = new RateHeaders();
   private readonly stateHeaders = new StateHeaders();
   /** The states from which `templates` was created. */
@@ -118,12 +119,12 @@ export class Responses {
   private jsonVersion = "";
   private jsonHeaders = new AnswerHeaders({});
 
-  constructor(options: AppOptions) {
-    this.options = options;
+  constructor(services: ThreadServices) {
+    this.services = services;
   }
 
   sendProblem(exchange: Exchange, problem: Problem): Response {
-    this.options.counts.countProblem(problem.code);
+    this.services.counts.countProblem(problem.code);
     exchange.code = problem.code;
     const headers = Object.assign(this.makeHeaders(exchange, PROBLEM_TYPE), problem.headers);
     if (hasLongBody(exchange.request)) headers.Connection = "close";
@@ -190,7 +191,7 @@ export class Responses {
   }
 
   private statesOf({ manifest }: LoadedRelease, now: number): Readonly<Record<Lookup, StateHeader>> {
-    return this.stateHeaders.at(manifest, () => this.options.releases.feeds ?? manifest.feeds, now);
+    return this.stateHeaders.at(manifest, () => this.services.releases.feeds, now);
   }
 
   private formatPolicy({ key, rate }: Exchange): string | undefined {
@@ -200,7 +201,7 @@ export class Responses {
   /** Formats what remains of the key's rate and quota after this lookup. */
   private formatLeft(exchange: Exchange): string {
     const { admittedKey: key, admittedRate: rate, now, isLookup } = exchange;
-    const counted = key.quota === undefined ? 0 : this.options.usage.countToday(key, now);
+    const counted = key.quota === undefined ? 0 : this.services.usage.countToday(key, now);
     return this.rateHeaders.formatLeft(key, rate, counted + (isLookup ? 1 : 0), now);
   }
 }

@@ -6,9 +6,15 @@ import { formatIp } from "@inkling/engine";
 import type { Decisions, NamedDecision } from "@inkling/store/decisions/record";
 import { answerOf, type DecisionRow } from "@inkling/store/decisions/record";
 import { Webhook } from "standardwebhooks";
-import { encode, NOON, testOptions, testRelease, testSegment } from "../../../../test/harness/app-options.ts";
 import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
 import { testSettings } from "../../../../test/harness/server-options.ts";
+import {
+  encode,
+  NOON,
+  testRelease,
+  testSegment,
+  testServices,
+} from "../../../../test/harness/thread-services.ts";
 import { BatchMemory, Bodies } from "../limits/memory.ts";
 import { App } from "./app.ts";
 
@@ -39,7 +45,7 @@ function setUp({
   bodies = undefined as Bodies | undefined,
 } = {}) {
   const stored: DecisionRow[] = [];
-  const made = testOptions(
+  const made = testServices(
     {
       settings: testSettings({ decisions: true, supabaseHookSecret: secrets }),
       decisions: {
@@ -51,15 +57,11 @@ function setUp({
         },
       } as unknown as Decisions,
       ...(bodies && { memory: new BatchMemory(1, bodies) }),
-      releases: {
-        current: hasRelease ? release() : undefined,
-        refused: undefined,
-        since: NOON,
-      },
+      release: hasRelease ? release() : undefined,
     },
     (_, counted) => counted,
   );
-  return { ...made, stored, app: new App(made.options) };
+  return { ...made, stored, app: new App(made.services) };
 }
 
 interface Sent {

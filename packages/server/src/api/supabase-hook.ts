@@ -15,7 +15,7 @@ import { type Problem, problem } from "../http/problems.ts";
 import type { Bodies } from "../limits/memory.ts";
 import { PLAIN, type Question } from "../lookup/pipeline.ts";
 import type { HookRequest } from "./assess-answers.ts";
-import type { ApiContext, Handlings } from "./handler.ts";
+import type { Api, Handlings } from "./handler.ts";
 import type { Exchange } from "./request-context.ts";
 
 const MAX_BODY_BYTES = 64 * 1024;
@@ -60,7 +60,7 @@ const HOOK = z.object({
 
 export const SUPABASE_HOOK_HANDLINGS = { supabase_hook: { handle: judgeUser } } satisfies Handlings;
 
-async function judgeUser(exchange: Exchange, api: ApiContext): Promise<Response> {
+async function judgeUser(exchange: Exchange, api: Api): Promise<Response> {
   const { responses, settings } = api;
   const signed = await readSigned(exchange, settings.supabaseHookSecret, api.memory.bodies);
   if ("code" in signed) return responses.sendProblem(exchange, signed);
@@ -72,10 +72,10 @@ async function judgeUser(exchange: Exchange, api: ApiContext): Promise<Response>
     ...(user.email && { email: user.email }),
     ...(user.id && { ref: user.id.slice(0, 128) }),
   };
-  const { server, decide } = await api.decider();
+  const decisionAnswers = await api.decisionAnswers();
   const question = questionOf(exchange);
   let decided = metadata.ip_address
-    ? await decide(server, { ...visitor, ip: metadata.ip_address }, question, signed)
+    ? await decisionAnswers.decide({ ...visitor, ip: metadata.ip_address }, question, signed)
     : undefined;
   // The address is unusable if Supabase runs on this machine, or behind a proxy that Supabase does not know about. The
   // email address can still be assessed.
@@ -83,7 +83,7 @@ async function judgeUser(exchange: Exchange, api: ApiContext): Promise<Response>
     if (decided !== undefined) api.counts.countProblem(decided.code);
     // without a usable address and without an email address, there is nothing to assess
     if (!user.email) return responses.sendJson(exchange, 200, {});
-    decided = await decide(server, visitor, question, signed);
+    decided = await decisionAnswers.decide(visitor, question, signed);
   }
   if ("code" in decided) {
     const isOtherBody = decided.code === "IDEMPOTENCY_KEY_INVALID";

@@ -6,17 +6,11 @@
 // The answers for up to 64 values are found together (`findLines`, `findValues`), so that memory reads overlap. Then
 // they are written in order. This does not change which values are charged, refused or counted.
 
-import { AddressBlock, bodyOf, type IpLookup, type Lookup, REPUTATION_ANSWERS } from "@inkling/engine";
+import { AddressBlock, bodyOf, type IpLookup, REPUTATION_ANSWERS } from "@inkling/engine";
 import { type Problem, problem, problemBody } from "../http/problems.ts";
-import {
-  type Answer,
-  isLookup,
-  type Pipeline,
-  plainLookup,
-  type Question,
-  type Subject,
-} from "../lookup/pipeline.ts";
-import type { Counts } from "../telemetry/counts.ts";
+import { type Answer, isLookup, plainLookup, type Question, type Subject } from "../lookup/pipeline.ts";
+import type { ThreadServices } from "../lookup/thread-services.ts";
+import type { LookupCall } from "./call.ts";
 import type { Lines } from "./lines.ts";
 import type { Output } from "./output.ts";
 
@@ -37,17 +31,6 @@ export interface LineAnswers {
   refuse(refusal: Problem): void;
 }
 
-interface BatchAnswersOptions {
-  readonly lookup: Lookup;
-  readonly pipeline: Pipeline;
-  readonly counts: Pick<Counts, "countProblem">;
-  readonly out: Output;
-  /** The byte to write after each answer. */
-  readonly separator: number;
-  /** Receives an unexpected error, and the value that caused it, which must not appear in the log. */
-  readonly onCrash: (error: unknown, value: string) => void;
-}
-
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const FIRST_PRINTABLE = 0x20;
@@ -65,7 +48,10 @@ const encoder = new TextEncoder();
 
 export class BatchAnswers implements LineAnswers {
   lookups = 0;
-  private readonly options: BatchAnswersOptions;
+  private readonly services: ThreadServices;
+  private readonly call: LookupCall;
+  private readonly out: Output;
+  private readonly separator: number;
   private question: Question;
   private readonly found = new AddressBlock();
   /** The address of a line that is looked up separately. */
@@ -73,15 +59,19 @@ export class BatchAnswers implements LineAnswers {
   /** Problem documents by code and detail. The map remains small, because details never quote the input. */
   private readonly documents = new Map<string, Uint8Array>();
 
-  constructor(options: BatchAnswersOptions, question: Question) {
-    this.options = options;
-    this.question = question;
-    this.use(question);
+  /** @param separator the byte to write after each answer */
+  constructor(services: ThreadServices, call: LookupCall, out: Output, separator: number) {
+    this.services = services;
+    this.call = call;
+    this.out = out;
+    this.separator = separator;
+    this.question = call.question;
+    this.use(call.question);
   }
 
   use(question: Question): void {
     this.question = question;
-    this.found.use(plainLookup(this.options.lookup, question), question);
+    this.found.use(plainLookup(this.call.scope, question), question);
   }
 
   /** Finds the answers for those lines of a block that are addresses. */
@@ -118,7 +108,7 @@ export class BatchAnswers implements LineAnswers {
   answerLine({ bytes, starts, ends }: Lines, index: number): void {
     if (this.copy(index)) return;
     const { found } = this;
-    const { lookup } = this.options;
+    const { scope: lookup } = this.call;
     const start = starts[index]!;
     const end = ends[index]!;
     const hasQuotes = isQuoted(bytes, start, end);
@@ -147,12 +137,12 @@ export class BatchAnswers implements LineAnswers {
   }
 
   private write(answer: Answer): void {
-    const { counts, out, separator } = this.options;
+    const { out } = this;
     if (isLookup(answer)) this.lookups++;
     const isProblem = !(answer instanceof Uint8Array);
-    if (isProblem) counts.countProblem(answer.code);
+    if (isProblem) this.services.counts.countProblem(answer.code);
     out.append(isProblem ? this.problemBytes(answer) : answer);
-    out.appendByte(separator);
+    out.appendByte(this.separator);
   }
 
   /**
@@ -163,18 +153,19 @@ export class BatchAnswers implements LineAnswers {
     const { segment, numbers } = this.found;
     const record = numbers[index]!;
     if (record < 0 || segment === undefined) return false;
-    const { lookup, out, pipeline, separator } = this.options;
+    const { scope: lookup } = this.call;
+    const { out } = this;
     const length = segment.answers.copy(record, out);
     if (length === 0) return this.copyUnlisted();
-    if (lookup !== "email") pipeline.countRecord(lookup, segment, record, this.question);
-    out.appendByte(separator);
+    if (lookup !== "email") this.services.pipeline.countRecord(lookup, segment, record, this.question);
+    out.appendByte(this.separator);
     this.lookups++;
     return true;
   }
 
   /** Writes the reputation of an address that is on no list, which is the usual case. @returns false for a location */
   private copyUnlisted(): boolean {
-    if (this.options.lookup !== "reputation") return false;
+    if (this.call.scope !== "reputation") return false;
     this.write(REPUTATION_ANSWERS[0]!);
     return true;
   }
@@ -195,7 +186,8 @@ export class BatchAnswers implements LineAnswers {
   }
 
   private answer(text: string): Answer | Promise<Answer> {
-    const { lookup, pipeline } = this.options;
+    const { pipeline } = this.services;
+    const { scope: lookup } = this.call;
     if (lookup !== "email") {
       const subject = pipeline.readSubject(text, this.question);
       return "code" in subject ? subject : this.answerAddress(lookup, subject, text);
@@ -209,7 +201,7 @@ export class BatchAnswers implements LineAnswers {
 
   private answerAddress(lookup: IpLookup, subject: Subject, text: string): Answer {
     try {
-      const answer = this.options.pipeline.answerAddress(lookup, subject, this.question);
+      const answer = this.services.pipeline.answerAddress(lookup, subject, this.question);
       return "code" in answer ? answer : bodyOf(answer);
     } catch (error) {
       return this.reportCrash(error, text);
@@ -217,7 +209,7 @@ export class BatchAnswers implements LineAnswers {
   }
 
   private reportCrash(error: unknown, text: string): Problem {
-    this.options.onCrash(error, text);
+    this.call.onCrash(error, text);
     return CRASHED;
   }
 

@@ -22,19 +22,22 @@ import { overridesOf } from "@inkling/store/overrides/record";
 import fc from "fast-check";
 import {
   encode,
+  inUse,
   KEY,
   NOON,
-  testOptions,
+  type Over,
   testRelease,
   testSegment,
-} from "../../../../test/harness/app-options.ts";
-import { App, type AppOptions } from "../api/app.ts";
+  testServices,
+} from "../../../../test/harness/thread-services.ts";
+import { App } from "../api/app.ts";
 import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
-import { HOLD_MS } from "./batch.ts";
-import { decoded, MAX_JSON_BYTES } from "./body.ts";
+import { MAX_JSON_BYTES } from "./body.ts";
+import { gunzipped } from "./gzip.ts";
 import { MAX_LINE_BYTES } from "./lines.ts";
+import { HOLD_MS } from "./stream.ts";
 
 const repeated = <T>(count: number, value: T) => Array.from({ length: count }, () => value);
 
@@ -88,7 +91,7 @@ interface Setting {
   readonly burst?: number;
   readonly used?: number;
   readonly overrides?: readonly Override[];
-  readonly mx?: AppOptions["checks"]["checkMx"];
+  readonly mx?: NonNullable<Over["checks"]>["checkMx"];
   readonly peer?: string;
 }
 
@@ -99,22 +102,18 @@ function setUp(setting: Setting = {}) {
     key: { ...KEY, ...setting.key },
     release: "release" in setting ? setting.release : release("Boxford"),
   };
-  const { options, ...seen } = testOptions(
+  const { services, ...seen } = testServices(
     {
       releases: {
+        ...inUse(undefined),
         get current() {
           return state.release;
         },
-        refused: undefined,
-        since: NOON,
       },
-      keyring: {
-        state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },
-        authenticate: (header) =>
-          header === "Bearer good" && state.key !== undefined
-            ? { ok: true, key: state.key }
-            : { ok: false, code: header ? "KEY_INVALID" : "KEY_MISSING" },
-      },
+      authenticate: (header) =>
+        header === "Bearer good" && state.key !== undefined
+          ? { ok: true, key: state.key }
+          : { ok: false, code: header ? "KEY_INVALID" : "KEY_MISSING" },
       buckets: new Buckets({ rate: setting.rate ?? 0, burst: setting.burst ?? 1 }, cellsOnDemand(NOON)),
       overrides: { current: overridesOf(setting.overrides ?? []) },
       ...(setting.mx && { checks: { checkMx: setting.mx } }),
@@ -124,7 +123,7 @@ function setUp(setting: Setting = {}) {
     (_, counted, count): [lookup: string, count: number] => [counted, count],
     setting.used,
   );
-  const app = new App(options);
+  const app = new App(services);
   const peers = { requestIP: () => ({ address: setting.peer ?? KNOWN }) };
   const post = async (path: string, body: Body | null, headers: Record<string, string> = {}) =>
     app.handle(
@@ -140,7 +139,7 @@ function setUp(setting: Setting = {}) {
     post(path, JSON.stringify({ values: list }), headers);
   const stream = (path: string, body: Body, headers: Record<string, string> = {}) =>
     post(path, body, { "Content-Type": NDJSON_TYPE, ...headers });
-  return { post, values, stream, at, state, options, ...seen };
+  return { post, values, stream, at, state, services, ...seen };
 }
 
 type Body = string | Uint8Array | ReadableStream;
@@ -371,7 +370,7 @@ describe("checks=mx of one value", () => {
     expect(recorded).toEqual([["email", 1]]);
   });
   test("answers as GET does, evidence included", async () => {
-    const app = new App(setUp().options);
+    const app = new App(setUp().services);
     const url = `http://test${MAIL}/postmaster%40gmail.com?checks=mx&include=evidence`;
     const single = await app.handle(new Request(url, { headers: { Authorization: "Bearer good" } }), {
       requestIP: () => ({ address: KNOWN }),
@@ -611,7 +610,7 @@ describe("gzip", () => {
           controller.close();
         },
       });
-      expect(await new Response(decoded(body, true)).text()).toBe(`${ndjson([KNOWN, KNOWN])}\n`.repeat(3));
+      expect(await new Response(gunzipped(body)).text()).toBe(`${ndjson([KNOWN, KNOWN])}\n`.repeat(3));
     }
   });
 });
@@ -750,7 +749,7 @@ describe("limits", () => {
   });
 
   test("are counted in metrics, and the log has the number of values", async () => {
-    const { values, stream, counts, lines, options } = setUp();
+    const { values, stream, counts, lines, services } = setUp();
     await values(REP, [KNOWN, "8.8.8.8", "x"]);
     await textOf(await stream(GEO, ndjson([KNOWN, "8.8.8.8", "10.0.0.1", 5])));
     await Bun.sleep(0);
@@ -764,7 +763,7 @@ describe("limits", () => {
     ]);
     expect(new Map(counts.problemRows()).get("IP_ADDRESS_INVALID")).toBe(1);
     expect(new Map(counts.problemRows()).get("VALUE_INVALID")).toBe(1);
-    options.log.flush();
+    services.log.flush();
     const entries = lines
       .join("")
       .trim()
@@ -845,7 +844,7 @@ describe("a stream while things change", () => {
       flag: "is_abuser",
       verdict: false,
     };
-    (set.options.overrides as { current: Overrides }).current = overridesOf([override as Override]);
+    (set.services.overrides as { current: Overrides }).current = overridesOf([override as Override]);
     feed(`"${KNOWN}"\n`);
     expect(await next()).toEqual(CLEAN);
   });
@@ -893,7 +892,7 @@ describe("a stream while things change", () => {
     await answer(`"${KNOWN}"\n`);
     await reader.cancel();
     await Bun.sleep(0);
-    set.options.log.flush();
+    set.services.log.flush();
     expect(set.recorded).toEqual([["geolocate", 1]]);
     expect(set.lines.join("")).toContain('"values":1');
   });

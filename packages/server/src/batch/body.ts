@@ -2,18 +2,16 @@
 //
 // Source: RFC 9110 8.3 (Content-Type), 8.4 (Content-Encoding), 12.5.3 (Accept-Encoding).
 
-import type { Key } from "@inkling/store/keys/key";
 import { z } from "zod";
 import { type Problem, problem } from "../http/problems.ts";
 import type { Bodies } from "../limits/memory.ts";
-import { type ByteStream, gunzipped } from "./gzip.ts";
+import type { Call } from "./call.ts";
+import { gunzipped } from "./gzip.ts";
 
 /** Maximum size of a JSON body in bytes, decoded. */
 export const MAX_JSON_BYTES = 1024 * 1024;
 /** Maximum number of values in a JSON body. */
 const MAX_JSON_VALUES = 1_000;
-
-type BatchFormat = "json" | "ndjson";
 
 const UNLIMITED = "With `Content-Type: application/x-ndjson` there is no limit.";
 const TOO_LARGE = problem(
@@ -35,23 +33,39 @@ const UNREADABLE = problem("BATCH_INVALID", "The body is not JSON in UTF-8.");
 const CUT_SHORT = problem("BATCH_INVALID", "The body was cut short, or its gzip is damaged.");
 const NO_BATCH = problem("BATCH_INVALID");
 
-export function formatOf(contentType: string | null): BatchFormat | Problem {
+/** How a request's body is encoded. */
+export interface BodyEncoding {
+  readonly format: "json" | "ndjson";
+  readonly isGzip: boolean;
+  /** Whether the response may use gzip. */
+  readonly mayZip: boolean;
+}
+
+export function encodingOf(headers: Headers): BodyEncoding | Problem {
+  const format = formatOf(headers.get("content-type"));
+  if (format === undefined) return UNKNOWN_TYPE;
+  const isGzip = isGzipped(headers.get("content-encoding"));
+  if (isGzip === undefined) return UNKNOWN_CODING;
+  return { format, isGzip, mayZip: acceptsGzip(headers.get("accept-encoding")) };
+}
+
+function formatOf(contentType: string | null): BodyEncoding["format"] | undefined {
   if (contentType === "application/json") return "json"; // nearly every request
   const [type = "", ...parameters] = (contentType ?? "").toLowerCase().split(";");
   const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith("charset="));
-  const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset);
-  if (isUtf8 && type.trim() === "application/json") return "json";
-  return isUtf8 && type.trim() === "application/x-ndjson" ? "ndjson" : UNKNOWN_TYPE;
+  if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset)) return undefined;
+  if (type.trim() === "application/json") return "json";
+  return type.trim() === "application/x-ndjson" ? "ndjson" : undefined;
 }
 
-export function isGzipped(contentEncoding: string | null): boolean | Problem {
+function isGzipped(contentEncoding: string | null): boolean | undefined {
   const coding = (contentEncoding ?? "").trim().toLowerCase();
   if (coding === "" || coding === "identity") return false;
-  return coding === "gzip" || coding === "x-gzip" ? true : UNKNOWN_CODING;
+  return coding === "gzip" || coding === "x-gzip" ? true : undefined;
 }
 
-/** True if the request lists gzip, so that the response may use it. */
-export function acceptsGzip(acceptEncoding: string | null): boolean {
+/** True if the request lists gzip. */
+function acceptsGzip(acceptEncoding: string | null): boolean {
   if (acceptEncoding === null) return false;
   return acceptEncoding
     .toLowerCase()
@@ -63,19 +77,8 @@ export function acceptsGzip(acceptEncoding: string | null): boolean {
     });
 }
 
-export function decoded(body: ByteStream | null, isGzip: boolean): ByteStream {
-  const source = body ?? new Blob([]).stream();
-  return isGzip ? gunzipped(source) : source;
-}
-
 const batchSchema = z.strictObject({ values: z.array(z.unknown()) });
 const utf8 = new TextDecoder("utf-8", { fatal: true });
-
-/** A request with a JSON body. */
-interface JsonCall {
-  readonly request: Request;
-  readonly key: Key;
-}
 
 /**
  * Reads a whole JSON body.
@@ -84,7 +87,7 @@ interface JsonCall {
  */
 export async function readJsonBytes(
   bodies: Bodies,
-  { request, key }: JsonCall,
+  { request, key }: Call,
   isGzip: boolean,
   maxBytes: number,
   tooLarge: Problem,
@@ -110,7 +113,7 @@ async function isCutOff({ headers, signal }: Request): Promise<boolean> {
 /** Reads the values of a JSON batch. */
 export async function readValues(
   bodies: Bodies,
-  call: JsonCall,
+  call: Call,
   isGzip: boolean,
 ): Promise<readonly unknown[] | Problem> {
   const bytes = await readJsonBytes(bodies, call, isGzip, MAX_JSON_BYTES, TOO_LARGE, CUT_SHORT);

@@ -1,15 +1,9 @@
 // key-meter.ts: charges the values of one batch to the key's rate and quota, and records them as usage.
 
 import { batchedOf, type Key, type Refusal, type Scope } from "@inkling/store/keys/key";
-import type { UsageCounter } from "../limits/key-cells.ts";
-import type { Buckets, Decision } from "../limits/token-bucket.ts";
-import type { Counts } from "../telemetry/counts.ts";
-
-export interface MeterOptions {
-  readonly buckets: Pick<Buckets, "take" | "takeUpTo">;
-  readonly usage: Omit<UsageCounter, "countToday">;
-  readonly counts: Pick<Counts, "countLookup">;
-}
+import type { Decision } from "../limits/token-bucket.ts";
+import type { ThreadServices } from "../lookup/thread-services.ts";
+import type { Call } from "./call.ts";
 
 /** Maximum milliseconds for which a stream waits for its key's rate before it retries. */
 const MAX_WAIT_MS = 1_000;
@@ -20,7 +14,7 @@ const MAX_WAIT_MS = 1_000;
 const WAIT_MS = 20;
 
 export class KeyMeter {
-  private readonly options: MeterOptions;
+  private readonly services: ThreadServices;
   private readonly scope: Scope;
   private key: Key;
   private isLimited = false;
@@ -32,9 +26,8 @@ export class KeyMeter {
   /** Milliseconds after which the next `take` may succeed. */
   waitMs = 0;
 
-  /** @param rate state of the key's bucket, after the token of the first value was taken */
-  constructor(options: MeterOptions, scope: Scope, key: Key, rate: Decision) {
-    this.options = options;
+  constructor(services: ThreadServices, { scope, key, rate }: Call) {
+    this.services = services;
     this.scope = scope;
     this.key = key;
     this.setRate(rate);
@@ -44,7 +37,7 @@ export class KeyMeter {
   replaceKey(key: Key, now: number): void {
     if (key === this.key) return;
     this.key = key;
-    this.setRate(this.options.buckets.take(key, now, 0));
+    this.setRate(this.services.buckets.take(key, now, 0));
   }
 
   private setRate(rate: Decision): void {
@@ -59,26 +52,26 @@ export class KeyMeter {
       this.tokens--;
       return true;
     }
-    return this.options.buckets.takeUpTo(this.key, now, 1) > 0;
+    return this.services.buckets.takeUpTo(this.key, now, 1) > 0;
   }
 
   /** Takes tokens for as many values as possible. @returns the number of values that the tokens cover */
   takeUpTo(values: number, now: number): number {
     const more = values - this.tokens;
-    return more <= 0 ? values : this.tokens + this.options.buckets.takeUpTo(this.key, now, more);
+    return more <= 0 ? values : this.tokens + this.services.buckets.takeUpTo(this.key, now, more);
   }
 
   /** Takes up to `most` lookups from the quota. `recordLookups` returns the unused lookups to the quota. */
   takeQuota(most: number, now: number): number {
     if (this.key.quota === undefined) return Number.POSITIVE_INFINITY;
-    this.taken = this.options.usage.takeQuota(this.key, now, most);
-    this.chargedDay = this.options.usage.chargedDay;
+    this.taken = this.services.usage.takeQuota(this.key, now, most);
+    this.chargedDay = this.services.usage.chargedDay;
     return this.taken;
   }
 
   /** Records the lookups that were made. Call it after each `takeQuota`. */
   recordLookups(lookups: number, now: number): void {
-    const { usage, counts } = this.options;
+    const { usage, counts } = this.services;
     const unused = this.taken - lookups;
     this.taken = 0;
     if (unused > 0) usage.giveQuotaBack(this.key, this.chargedDay, unused);
@@ -89,7 +82,7 @@ export class KeyMeter {
   }
 
   recordRefusals(reason: Refusal, values: number, now: number): void {
-    if (values > 0) this.options.usage.record(this.key.id, reason, now, values);
+    if (values > 0) this.services.usage.record(this.key.id, reason, now, values);
   }
 }
 

@@ -5,6 +5,9 @@
 import { ByteBuffer } from "@inkling/data";
 import type { PartSink } from "@inkling/engine";
 
+/** Size of a piece of answers. */
+export const PIECE_BYTES = 64 * 1024;
+
 export class Output extends ByteBuffer implements PartSink {
   private readonly size: number;
   private other: Uint8Array<ArrayBuffer> | undefined;

@@ -1,7 +1,7 @@
 // stream.ts: answers NDJSON of any length with NDJSON, line by line, as fast as the client reads.
 //
-// An unexpected error breaks the stream off, and `onEnd` receives the error. Cost: memory for a chunk of the body
-// (64 KiB as Bun reads it), for one piece of answers, and for any line that spans chunks.
+// An unexpected error breaks the stream off. Cost: memory for a chunk of the body (64 KiB as Bun reads it), for one
+// piece of answers, and for any line that spans chunks.
 //
 // Lines that have arrived are looked up together, at most 64 at a time (lines.ts). No line waits for a line
 // that has not arrived.
@@ -10,29 +10,27 @@
 // previous answers were sent. So a client that does not read slows down its own upload. Other connections get their
 // turn after each piece. A piece is overwritten only after the next piece was requested (output.ts). By then,
 // Bun's sockets have sent or copied it.
+//
+// A stream keeps its release for HOLD_MS, the time for which an answer may be cached (`max-age=300`). Then it changes to
+// the current release between two lines, so that a stream that runs for hours does not keep an old release's files open.
 
+import type { LoadedRelease } from "@inkling/engine";
 import { type Problem, problem } from "../http/problems.ts";
 import type { Question } from "../lookup/pipeline.ts";
+import type { ThreadServices } from "../lookup/thread-services.ts";
 import { type LineAnswers, MAX_ANSWER_BYTES, QUOTA_EXCEEDED } from "./answers.ts";
-import type { ByteReader, ByteStream, GzipPieces } from "./gzip.ts";
-import type { KeyMeter } from "./key-meter.ts";
-import { type Lines, MAX_LINE_BYTES } from "./lines.ts";
-import type { Output } from "./output.ts";
+import type { Call } from "./call.ts";
+import { type ByteReader, type ByteStream, GzipPieces, gunzipped } from "./gzip.ts";
+import { KeyMeter } from "./key-meter.ts";
+import { Lines, MAX_LINE_BYTES } from "./lines.ts";
+import { Output, PIECE_BYTES } from "./output.ts";
 
-interface BatchStreamOptions {
-  readonly body: ByteStream;
-  readonly lines: Lines;
-  readonly answers: LineAnswers;
-  readonly out: Output;
-  readonly gzip: GzipPieces | undefined;
-  readonly meter: KeyMeter;
-  /** Returns the data for the next piece, or a problem, which ends the stream. Called before each piece. */
-  readonly question: () => Question | Problem;
-  /** Called while the connection is in use, even if nothing is sent or received for a while. */
-  readonly onActivity: () => void;
-  /** Called once at the end, with the error if the stream failed unexpectedly. */
-  readonly onEnd: (values: number, error?: unknown) => void;
-}
+/** Milliseconds for which a stream keeps its release before it changes to the current release. */
+export const HOLD_MS = 300_000;
+/** Milliseconds between two checks that a stream's key is still valid. */
+const KEY_MS = 1_000;
+/** Seconds after which an idle stream is closed. */
+const IDLE_SECONDS = 60;
 
 /**
  * Why a piece ends: it is full, the stream needs more of the body, it waits for the key's rate, or this is the last
@@ -66,9 +64,21 @@ const MIN_ANSWER_BYTES = 40;
 const BYTES_PER_TOKEN = 2 * MAX_LINE_BYTES;
 
 export class BatchStream {
-  readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
-  private readonly options: BatchStreamOptions;
+  readonly stream: ByteStream;
+  /** Resolves with the number of values when the stream has ended. */
+  readonly ended: Promise<number>;
+  private readonly services: ThreadServices;
+  private readonly call: Call;
   private readonly reader: ByteReader;
+  private readonly lines = new Lines();
+  private readonly out = new Output(PIECE_BYTES);
+  private readonly answers: LineAnswers;
+  private readonly meter: KeyMeter;
+  private readonly gzip: GzipPieces | undefined;
+  private readonly resolve: (values: number) => void;
+  private release: LoadedRelease | undefined;
+  private heldSince: number;
+  private keyChecked: number;
   private values = 0;
   private bytes = 0;
   /** Tokens that were taken for bytes rather than for values. */
@@ -78,9 +88,28 @@ export class BatchStream {
   private isBusy = false;
   private isGzipClosed = false;
 
-  constructor(options: BatchStreamOptions) {
-    this.options = options;
-    this.reader = options.body.getReader();
+  /**
+   * @param isGzip whether the body uses gzip
+   * @param mayZip whether the answers may use gzip
+   */
+  constructor(
+    services: ThreadServices,
+    call: Call,
+    isGzip: boolean,
+    mayZip: boolean,
+    makeAnswers: (out: Output) => LineAnswers,
+  ) {
+    this.services = services;
+    this.call = call;
+    const body = (call.request.body as ByteStream | null) ?? new Blob([]).stream();
+    this.reader = (isGzip ? gunzipped(body) : body).getReader();
+    this.answers = makeAnswers(this.out);
+    this.meter = new KeyMeter(services, call);
+    if (mayZip) this.gzip = new GzipPieces();
+    this.release = call.question.release;
+    this.heldSince = services.elapsed();
+    this.keyChecked = this.heldSince;
+    ({ promise: this.ended, resolve: this.resolve } = Promise.withResolvers<number>());
     this.stream = new ReadableStream(
       {
         pull: (controller) => this.pull(controller),
@@ -88,6 +117,28 @@ export class BatchStream {
       },
       { highWaterMark: 0 }, // a piece is created only when it is requested
     );
+  }
+
+  /** Returns the data for the next piece, or a problem, which ends the stream. */
+  private question(): Question | Problem {
+    const { services, call } = this;
+    const { key, isSandbox, wants, allowMissing, ids } = call.question;
+    const elapsed = services.elapsed();
+    const now = services.now();
+    if (elapsed - this.keyChecked >= KEY_MS) {
+      this.keyChecked = elapsed;
+      const admitted = call.readmit();
+      if ("code" in admitted) return admitted;
+      this.meter.replaceKey(admitted, now);
+    }
+    if (elapsed - this.heldSince >= HOLD_MS) {
+      this.heldSince = elapsed;
+      this.release = services.releases.current;
+    }
+    const { release } = this;
+    const overrides = services.overrides.current;
+    const findCaller = () => call.question.findCaller();
+    return { key, release, overrides, now, allowMissing, isSandbox, wants, ids, findCaller };
   }
 
   private async pull(controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): Promise<void> {
@@ -105,23 +156,23 @@ export class BatchStream {
 
   /** Creates the next piece. @returns undefined if there are no more answers */
   private async piece(): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    const { out, gzip, onActivity } = this.options;
+    const { out, gzip, meter } = this;
     for (let isFirst = !this.isBusy; !this.hasEnded; isFirst = false) {
       // a read may complete without waiting, for example while megabytes are inflated
       if (!isFirst) await yieldToEventLoop();
-      onActivity();
+      this.call.setIdleSeconds(IDLE_SECONDS); // the connection is in use, even if nothing is sent for a while
       const stop = this.isOver ? "over" : await this.fill();
       this.isBusy = stop === "full";
       if (out.length > 0) return gzip === undefined ? out.take() : gzip.add(out.take());
       if (stop === "over") return this.lastPiece();
-      if (stop === "waiting") await Bun.sleep(this.options.meter.waitMs);
+      if (stop === "waiting") await Bun.sleep(meter.waitMs);
       else await this.read();
     }
     return undefined;
   }
 
   private async lastPiece(): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    const { gzip } = this.options;
+    const { gzip } = this;
     if (gzip === undefined || this.isGzipClosed) return undefined;
     this.isGzipClosed = true;
     return gzip.end();
@@ -129,8 +180,8 @@ export class BatchStream {
 
   /** Adds answers until the piece is full or there is a reason to wait. */
   private async fill(): Promise<Stop> {
-    const { answers, meter, out } = this.options;
-    const question = this.options.question();
+    const { answers, meter, out } = this;
+    const question = this.question();
     if ("code" in question) {
       answers.refuse(question);
       this.isOver = true;
@@ -146,7 +197,7 @@ export class BatchStream {
   }
 
   private async answerLines(left: number, now: number): Promise<Stop> {
-    const { answers, lines, meter, out } = this.options;
+    const { answers, lines, meter, out } = this;
     while (out.room >= MAX_ANSWER_BYTES) {
       if (lines.at === lines.length) {
         if (!lines.readBlock()) return this.stopWithoutLine(now);
@@ -168,7 +219,7 @@ export class BatchStream {
   }
 
   private stopWithoutLine(now: number): Stop {
-    const { answers, lines } = this.options;
+    const { answers, lines } = this;
     this.isOver = lines.isAtEnd;
     if (this.isOver) return "over";
     if (lines.uselessBytes > MAX_USELESS_BYTES + USELESS_BYTES_PER_VALUE * this.values) {
@@ -182,14 +233,14 @@ export class BatchStream {
   /** Takes tokens for bytes that the values' tokens do not cover. @returns whether more of the body may be read */
   private isPaid(now: number): boolean {
     while (this.bytes > BYTES_PER_TOKEN * (1 + this.values + this.surcharge)) {
-      if (!this.options.meter.take(now)) return false;
+      if (!this.meter.take(now)) return false;
       this.surcharge++;
     }
     return true;
   }
 
   private async read(): Promise<void> {
-    const { answers, lines } = this.options;
+    const { answers, lines } = this;
     try {
       const { value } = await this.reader.read();
       if (value === undefined) return lines.finish();
@@ -205,9 +256,10 @@ export class BatchStream {
   private end(error?: unknown): void {
     if (this.hasEnded) return;
     this.hasEnded = true;
-    this.options.gzip?.close();
+    this.gzip?.close();
     void this.reader.cancel().catch(() => {}); // the reader may have failed already
-    this.options.onEnd(this.values, error);
+    if (error !== undefined) this.call.onCrash(error, "");
+    this.resolve(this.values);
   }
 }
 

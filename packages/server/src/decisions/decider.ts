@@ -31,7 +31,6 @@ import {
   knowableHistory,
   lookUpVisitor,
   type Memories,
-  type Precisions,
   parseRuleset,
   type Ruleset,
   readDecisionInput,
@@ -46,22 +45,16 @@ import type { Decisions } from "@inkling/store/decisions/record";
 import type { PublishedRuleset } from "@inkling/store/rulesets/record";
 import { type Problem, problem, scopeProblem } from "../http/problems.ts";
 import { problemOf } from "../lookup/failures.ts";
-import { type Pipeline, type Question, WANTS } from "../lookup/pipeline.ts";
+import { type Question, WANTS } from "../lookup/pipeline.ts";
 import { SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
+import type { ThreadServices } from "../lookup/thread-services.ts";
 import type { Decided } from "./decided.ts";
 import { tracesOf } from "./memory.ts";
-import type { VisitorCounts } from "./visitor-counts.ts";
 
-interface DeciderOptions {
-  readonly pipeline: Pipeline;
-  readonly rulesets: { readonly current: PublishedRuleset };
-  readonly precisions: { readonly current: Precisions };
-  readonly visits: Pick<VisitorCounts, "add">;
-  readonly decisions: Pick<Decisions, "recall">;
-  /** See {@link tracesOf}. Without keys, the server remembers nothing. */
-  readonly memoryKeys: readonly string[];
-  readonly randomBytes: (n: number) => Uint8Array;
-}
+type DeciderServices = Pick<
+  ThreadServices,
+  "pipeline" | "rulesets" | "precisions" | "visits" | "memoryKeys" | "randomBytes"
+> & { readonly decisions: Pick<Decisions, "recall"> };
 
 const ID_LENGTH = 16;
 const TIME_LENGTH = 7;
@@ -82,18 +75,18 @@ const decoder = new TextDecoder();
 const parse = (bytes: Uint8Array): unknown => JSON.parse(decoder.decode(bytes));
 
 export class Decider {
-  private readonly options: DeciderOptions;
+  private readonly services: DeciderServices;
   private readonly answerer = new Answerer();
   private published: PublishedRuleset | undefined;
   private parsed: Ruleset = DEFAULT_RULESET;
 
-  constructor(options: DeciderOptions) {
-    this.options = options;
+  constructor(services: DeciderServices) {
+    this.services = services;
   }
 
   /** The active ruleset. The primary has already parsed its text successfully. */
   get ruleset(): Ruleset {
-    const { current } = this.options.rulesets;
+    const { current } = this.services.rulesets;
     if (current !== this.published) {
       this.parsed = current.number === 0 ? DEFAULT_RULESET : parseRuleset(current.text, current.number);
       this.published = current;
@@ -128,7 +121,7 @@ export class Decider {
     const facts = visitorFacts(input, { ...answers, counts }, ruleset.schema, question.now);
     // The sandbox's answers are fixed. They do not depend on the rulesets that the operator publishes.
     const decidedBy = question.isSandbox ? DEFAULT_RULESET : ruleset;
-    const id = question.isSandbox ? SANDBOX_ID : newId(question.now, this.options.randomBytes);
+    const id = question.isSandbox ? SANDBOX_ID : newId(question.now, this.services.randomBytes);
     // not undefined, because the lookup above has used this release
     const version = question.isSandbox ? SANDBOX_VERSION : question.release!.manifest.id;
     const { wants } = question;
@@ -136,13 +129,14 @@ export class Decider {
     // Everything that reads the answerer comes before the wait, because the next request overwrites it.
     const evidence = (wants & WANTS.evidence) === 0 ? undefined : explain();
     const { history } = decidedBy;
-    const hasTraces = !question.isSandbox && (this.keys.length > 0 || history.facts.length > 0);
-    const traces = hasTraces ? tracesOf(history, input, answers, this.keys) : NO_TRACES;
+    const { memoryKeys } = this.services;
+    const hasTraces = !question.isSandbox && (memoryKeys.length > 0 || history.facts.length > 0);
+    const traces = hasTraces ? tracesOf(history, input, answers, memoryKeys) : NO_TRACES;
     const decide = (memories: Memories | undefined): Decided => {
       const known = memories === undefined ? facts : withHistory(facts, memories);
       const degraded = memories === undefined ? [...answers.degraded, "history" as const] : answers.degraded;
       const assessed = assess(known, decidedBy, degraded);
-      const { current } = this.options.precisions;
+      const { current } = this.services.precisions;
       const decision = question.isSandbox ? assessed : withPrecisions(assessed, current);
       const answer = decisionAnswer(id, decision, version, answers.didYouMean, {
         facts: (wants & WANTS.facts) === 0 ? undefined : { values: known, ruleset },
@@ -153,17 +147,13 @@ export class Decider {
     };
     const wanted = knowableHistory(history, (trace) => traces[trace] !== undefined);
     if (wanted.length === 0) return decide(NO_MEMORIES);
-    if (this.keys.length === 0) return decide(history.decides ? undefined : NO_MEMORIES);
-    return this.options.decisions.recall({ facts: wanted, traces, now: question.now }).then(decide);
-  }
-
-  private get keys(): readonly string[] {
-    return this.options.memoryKeys;
+    if (memoryKeys.length === 0) return decide(history.decides ? undefined : NO_MEMORIES);
+    return this.services.decisions.recall({ facts: wanted, traces, now: question.now }).then(decide);
   }
 
   private subjectOf({ ip, email }: DecisionInput, question: Question): VisitorSubject | Problem {
     if (ip === undefined) return { address: undefined, email };
-    const subject = this.options.pipeline.readSubject(ip, question);
+    const subject = this.services.pipeline.readSubject(ip, question);
     return "code" in subject ? subject : { address: subject.address, email };
   }
 
@@ -183,7 +173,7 @@ export class Decider {
       counts.flatMap((subject) => {
         const value = values[subject];
         if (value === undefined) return [];
-        const { hour, day } = this.options.visits.add(subject, value, now);
+        const { hour, day } = this.services.visits.add(subject, value, now);
         return [
           [countFact(subject, "1h"), hour],
           [countFact(subject, "24h"), day],
@@ -193,7 +183,7 @@ export class Decider {
   }
 
   private count({ place, reputation, email }: VisitorAnswers, question: Question): void {
-    const { pipeline } = this.options;
+    const { pipeline } = this.services;
     if (reputation !== undefined)
       pipeline.countFlags(bitsOf(REPUTATION_FLAGS.filter((flag) => reputation[flag])), question);
     if (email?.disposable) pipeline.countDisposable(question);

@@ -6,7 +6,13 @@ import { parseRuleset, Replay } from "@inkling/engine/assess";
 import { pastDecision } from "@inkling/store/decisions/record";
 import { NO_RULESET } from "@inkling/store/rulesets/record";
 import { openStore, type Store } from "@inkling/store/store";
-import { encode, NOON, testOptions, testRelease, testSegment } from "../../../../test/harness/app-options.ts";
+import {
+  encode,
+  NOON,
+  testRelease,
+  testSegment,
+  testServices,
+} from "../../../../test/harness/thread-services.ts";
 import { App } from "../api/app.ts";
 import { DecisionRecorder } from "./recorder.ts";
 
@@ -49,9 +55,9 @@ async function setUp(
     },
   );
   let ids = 0;
-  const { options, lines } = testOptions(
+  const { services, lines } = testServices(
     {
-      releases: { current: release, refused: undefined, since: NOON },
+      release: release,
       rulesets: { current: { ...NO_RULESET, number: 7, text } },
       decisions: recorder,
       memoryKeys: keys,
@@ -59,7 +65,7 @@ async function setUp(
     },
     () => undefined,
   );
-  const app = new App({ ...options, settings: { ...options.settings, decisions: keys.length > 0 } });
+  const app = new App({ ...services, settings: { ...services.settings, decisions: keys.length > 0 } });
   const send = async (body: unknown, type = "application/json") => {
     const content = typeof body === "string" ? body : JSON.stringify(body);
     const response = await app.handle(

@@ -6,7 +6,19 @@
 // trusted proxy sends no header, or an entry is unreadable, the result is undefined. The proxy's own address would be
 // wrong: if a key's networks contain it, everyone behind the proxy would be allowed.
 
-import { type IpAddress, type Prefix, parsePeer, prefixContains } from "@inkling/engine";
+import { type IpAddress, type Prefix, parsePeer, parsePeerPrefix, prefixContains } from "@inkling/engine";
+
+/**
+ * Parses the networks in a setting.
+ * @throws Error if a text is not a network, which cannot happen because settings are checked when they are read
+ */
+export function networksOf(texts: readonly string[]): Prefix[] {
+  return texts.map((text) => {
+    const prefix = parsePeerPrefix(text);
+    if (prefix === undefined) throw new Error(`${JSON.stringify(text)} in a setting is not a network`);
+    return prefix;
+  });
+}
 
 interface Named {
   readonly address: IpAddress;

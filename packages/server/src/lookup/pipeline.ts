@@ -71,22 +71,20 @@ export function isLookup(answer: Answer | ComposedAnswer): boolean {
   return !("code" in answer) || answer.code === "IP_ADDRESS_NOT_FOUND";
 }
 
-/** The counters for the content of answers: in total, and flags for each key. */
-export interface AnswerCounts {
-  readonly counts: Pick<Counts, "countFlags" | "countDisposable" | "countCountry" | "sampleWeight">;
-  readonly usage: Pick<UsageCounter, "record">;
-}
-
 export class Pipeline {
   private readonly answerer = new Answerer();
   /** The address that was read last, unless it was the caller's own. */
   private readonly named: Subject = { address: this.answerer.address, isCaller: false };
   private readonly checks: Pick<EmailChecks, "checkMx">;
-  private readonly counted: AnswerCounts;
+  /** Counts the content of answers in total. */
+  private readonly counts: Counts;
+  /** Counts flags for each key. */
+  private readonly usage: Pick<UsageCounter, "record">;
 
-  constructor(checks: Pick<EmailChecks, "checkMx">, counted: AnswerCounts) {
+  constructor(checks: Pick<EmailChecks, "checkMx">, counts: Counts, usage: Pick<UsageCounter, "record">) {
     this.checks = checks;
-    this.counted = counted;
+    this.counts = counts;
+    this.usage = usage;
   }
 
   /** @returns a subject that is valid until the next one is read */
@@ -120,14 +118,14 @@ export class Pipeline {
       this.countFlags(bitsOfAnswer(plainOf(outcome)), question);
       return;
     }
-    const weight = this.counted.counts.sampleWeight(question.now);
-    if (weight > 0) this.counted.counts.countCountry(this.countryOf(subject, question), weight);
+    const weight = this.counts.sampleWeight(question.now);
+    if (weight > 0) this.counts.countCountry(this.countryOf(subject, question), weight);
   }
 
   /** Counts the flags that are set in an answer about an address. @param bits the flags, as bits */
   countFlags(bits: number, { key, now }: Question): void {
     if (bits === 0) return;
-    const { counts, usage } = this.counted;
+    const { counts, usage } = this;
     counts.countFlags(bits);
     if (key === undefined) return;
     for (const [i, flag] of REPUTATION_FLAGS.entries())
@@ -136,15 +134,15 @@ export class Pipeline {
 
   /** Counts an answer about a disposable email address. */
   countDisposable({ key, now }: Question): void {
-    const { counts, usage } = this.counted;
+    const { counts, usage } = this;
     counts.countDisposable();
     if (key !== undefined) usage.record(key.id, "disposable", now);
   }
 
   /** Counts a location's country. @param country ISO 3166-1 alpha-2 code */
   countCountry(country: string | undefined, question: Question): void {
-    const weight = this.counted.counts.sampleWeight(question.now);
-    if (weight > 0) this.counted.counts.countCountry(country, weight);
+    const weight = this.counts.sampleWeight(question.now);
+    if (weight > 0) this.counts.countCountry(country, weight);
   }
 
   /** Returns the ISO 3166-1 alpha-2 code of the country where an address is located. */
@@ -164,8 +162,8 @@ export class Pipeline {
       if (answer !== undefined) this.countFlags(bitsOfAnswer(answer), question);
       return;
     }
-    const weight = this.counted.counts.sampleWeight(question.now);
-    if (weight > 0) this.counted.counts.countCountry(segment.countryOf(record), weight);
+    const weight = this.counts.sampleWeight(question.now);
+    if (weight > 0) this.counts.countCountry(segment.countryOf(record), weight);
   }
 
   /** Answers a lookup of an email address. Returns a promise only while DNS is queried. */

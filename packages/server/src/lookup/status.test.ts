@@ -1,14 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { ChannelReport } from "@inkling/data";
 import { ANSWERS, type Answer, type FeedReport, type LoadedRelease } from "@inkling/engine";
-import {
-  isStarting,
-  publicStatus,
-  readiness,
-  type StatusSource,
-  statusDocument,
-  warnings,
-} from "./status.ts";
+import { isStarting, publicStatus, readiness, type ServerState, statusDocument, warnings } from "./status.ts";
 
 const SECRET = "http://intranet.corp:8000/feed answered <html>admin";
 const FEED: FeedReport = {
@@ -24,9 +17,9 @@ const FEED: FeedReport = {
   held: { sha256: "b".repeat(64), why: SECRET },
   skipped: { entries: 1, first: SECRET },
 };
-const SOURCE: StatusSource = {
+const SOURCE: ServerState = {
   version: "1.0.0",
-  allowMissing: false,
+  settings: { allowMissing: false },
   releases: {
     current: {
       name: "20260601T000000Z-0123456789ab",
@@ -40,6 +33,7 @@ const SOURCE: StatusSource = {
       },
     } as unknown as LoadedRelease,
     refused: { name: "20260602T000000Z-0123456789ac", reason: `/srv/data: ${SECRET}`, at: 0 },
+    channel: undefined,
     since: 0,
     feeds: [
       FEED,
@@ -110,7 +104,7 @@ describe("why a release does not answer", () => {
       `the release ${refused!.name} is damaged or from another version: run \`inkling doctor\` to see the fault; the server fetches it from the channel again`,
     ],
   ])("%s", (_, over, reason) => {
-    expect(readiness({ ...without, releases: { ...without.releases, ...over } })).toEqual([reason]);
+    expect(readiness({ ...without, releases: { ...without.releases, ...over } }, false)).toEqual([reason]);
   });
 
   test("another one answers instead", () => {
@@ -122,7 +116,7 @@ describe("why a release does not answer", () => {
 
   describe("a release without data for flags of reputation", () => {
     const failed = (flag: string) => ({ ...FEED, sets: flag, state: "missing" as const });
-    const source = (missing: readonly Answer[], feeds: readonly FeedReport[] = []): StatusSource => {
+    const source = (missing: readonly Answer[], feeds: readonly FeedReport[] = []): ServerState => {
       const current = { ...SOURCE.releases.current!, manifest: { ...SOURCE.releases.current!.manifest } };
       Object.assign(current.manifest, { missing, feeds: [] }); // the release was built before the lists were requested
       return { ...SOURCE, releases: { ...SOURCE.releases, refused: undefined, current, feeds } };
@@ -136,7 +130,7 @@ describe("why a release does not answer", () => {
           /reputation lookups return 503, .* for is_abuser and is_proxy .*ALLOW_MISSING=1/,
         ),
       ]);
-      const allowed = { ...starting, allowMissing: true };
+      const allowed = { ...starting, settings: { allowMissing: true } };
       expect([isStarting(allowed), warnings(allowed)]).toEqual([false, []]);
     });
 

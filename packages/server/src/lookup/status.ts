@@ -2,32 +2,26 @@
 //
 // This file is not in telemetry, because it needs releases and keys, and both the API and the admin API need it.
 
-import { REPUTATION_FLAGS } from "@inkling/contract";
-import { CHANNEL_FAULTS, type ChannelReport, type NamedRelease } from "@inkling/data";
-import { dataAges, type FeedReport, feedStatusOf } from "@inkling/engine";
+import { REPUTATION_FLAGS, type ServerSettings } from "@inkling/contract";
+import { CHANNEL_FAULTS, type NamedRelease } from "@inkling/data";
+import { dataAges, feedStatusOf } from "@inkling/engine";
 import type { FeedStatus, Status } from "@inkling/operations/answer-schemas";
-import type { KeyringState } from "@inkling/store/keys/keyring";
-import type { Refusal } from "../releases/releases.ts";
+import type { Keyring } from "@inkling/store/keys/keyring";
+import type { Reports } from "../releases/reports.ts";
 
-export interface StatusSource {
+/** What status and readiness are read from, in the primary and in the threads that answer requests. */
+export interface ServerState {
   readonly version: string;
-  readonly allowMissing: boolean;
-  readonly releases: {
-    readonly current: NamedRelease | undefined;
-    /** Why the wanted release is not in use. */
-    readonly refused: Refusal | undefined;
-    readonly channel?: ChannelReport | undefined;
-    readonly since: number | undefined;
-    /** The current state of the feeds; if undefined, the state in the release's manifest applies. */
-    readonly feeds?: readonly FeedReport[];
-  };
-  readonly keyring: { readonly state: KeyringState };
-  /** Has this server been told to stop? It continues to answer until load balancers have noticed. */
-  readonly isDraining?: boolean;
+  readonly settings: Pick<ServerSettings, "allowMissing">;
+  readonly releases: Pick<Reports, "current" | "refused" | "since" | "feeds" | "channel">;
+  readonly keyring: Pick<Keyring, "state">;
 }
 
-/** Returns the reasons why this server should not receive requests; none if it is ready. */
-export function readiness({ releases, keyring, isDraining }: StatusSource): string[] {
+/**
+ * Returns the reasons why this server should not receive requests; none if it is ready.
+ * @param isDraining true if the server has been told to stop. It answers until load balancers have noticed.
+ */
+export function readiness({ releases, keyring }: ServerState, isDraining: boolean): string[] {
   const reasons: string[] = [];
   if (isDraining) reasons.push("the server is stopping");
   if (releases.current === undefined) reasons.push(withoutRelease(releases));
@@ -42,7 +36,7 @@ export function readiness({ releases, keyring, isDraining }: StatusSource): stri
  * Explains why no release is in use. Anyone may read this text, so it omits the reason for a refusal, which may contain
  * paths.
  */
-function withoutRelease({ refused, channel }: StatusSource["releases"]): string {
+function withoutRelease({ refused, channel }: ServerState["releases"]): string {
   if (refused === undefined) return "no data release is loaded";
   const repair =
     channel === undefined
@@ -52,25 +46,24 @@ function withoutRelease({ refused, channel }: StatusSource["releases"]): string 
 }
 
 /** Does a flag lack data whose feeds have never been requested, as after a first build from seeds? */
-export function isStarting({ allowMissing, releases }: StatusSource): boolean {
-  const { current, feeds = current?.manifest.feeds ?? [] } = releases;
-  if (current === undefined || allowMissing) return false;
+export function isStarting({ settings, releases }: ServerState): boolean {
+  const { current, feeds } = releases;
+  if (current === undefined || settings.allowMissing) return false;
   const wasRequested = (flag: string) =>
     feeds.some(({ sets, state, error }) => sets === flag && state === "missing" && error !== undefined);
   return REPUTATION_FLAGS.some((flag) => current.manifest.missing.includes(flag) && !wasRequested(flag));
 }
 
 /** Returns what is wrong although the server still answers lookups. */
-export function warnings(source: StatusSource): string[] {
-  const { refused, current, channel } = source.releases;
-  const { keyring } = source;
+export function warnings({ settings, releases, keyring }: ServerState): string[] {
+  const { refused, current, channel } = releases;
   const found = [...(keyring.state.warnings ?? [])];
   if (refused !== undefined && current !== undefined) {
     found.push(`release ${refused.name} is refused, and ${current.name} is used instead`);
   }
   const missing = current?.manifest.missing ?? [];
   const unknown = REPUTATION_FLAGS.filter((flag) => missing.includes(flag));
-  if (unknown.length > 0 && !source.allowMissing)
+  if (unknown.length > 0 && !settings.allowMissing)
     found.push(
       `reputation lookups return 503, because no list for ${unknown.join(" and ")} is loaded: run \`inkling data status\` to see why, or set INKLING_ALLOW_MISSING=1 to answer without these lists`,
     );
@@ -90,8 +83,8 @@ const FOR_OPERATORS = "The admin API and the server's log have the reason.";
  * Returns the JSON for /v1/status: the operators' document without free text.
  * @param withFeeds whether to add feeds and segments, which make up 98% of the document
  */
-export function publicStatus(source: StatusSource, now: number, withFeeds: boolean): Status {
-  const document = statusDocument(source, now);
+export function publicStatus(state: ServerState, now: number, withFeeds: boolean): Status {
+  const document = statusDocument(state, now);
   const { release, refused_release, channel, feeds } = document;
   return {
     ...document,
@@ -110,13 +103,12 @@ const withoutTexts = (feed: FeedStatus): FeedStatus => ({
 });
 
 /** Returns the document for operators. Times are ISO 8601, and ages are whole seconds. */
-export function statusDocument({ version, allowMissing, releases, keyring }: StatusSource, now: number) {
-  const { current, refused } = releases;
-  const feeds = releases.feeds ?? current?.manifest.feeds ?? [];
+export function statusDocument({ version, settings, releases, keyring }: ServerState, now: number) {
+  const { current, refused, feeds } = releases;
   const database: "reachable" | "unreachable" = keyring.state.failures === 0 ? "reachable" : "unreachable";
   return {
     version,
-    allow_missing: allowMissing,
+    allow_missing: settings.allowMissing,
     release: current === undefined ? null : releaseStatus(current, releases.since ?? now),
     refused_release:
       refused === undefined ? null : { name: refused.name, reason: refused.reason, at: iso(refused.at) },

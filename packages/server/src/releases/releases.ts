@@ -39,13 +39,6 @@ const MAX_STARTS = 3;
 
 const starts = z.object({ release: z.string(), at: z.array(z.number()) });
 
-/** Why the release in `current` is not in use. */
-export interface Refusal {
-  readonly name: string;
-  readonly reason: string;
-  readonly at: EpochMs;
-}
-
 interface ReleasesOptions {
   readonly dataDir: string;
   readonly now: () => EpochMs;
@@ -65,10 +58,6 @@ interface InUse extends NamedRelease {
 }
 
 export class Releases extends Reports {
-  /** Why the wanted release is not in use; undefined while it is. */
-  refused: Refusal | undefined;
-  /** The name of the release in the data folder's `current`. */
-  wanted: string | undefined;
   private readonly options: ReleasesOptions;
   private readonly stopped = new AbortController();
   private readonly live: Live<InUse | undefined>;
@@ -110,8 +99,7 @@ export class Releases extends Reports {
     return this.opened;
   }
 
-  /** When this server began to use the current release, in epoch ms. */
-  get since(): number | undefined {
+  override get since(): EpochMs | undefined {
     return this.live.current?.since;
   }
 

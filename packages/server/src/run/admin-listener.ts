@@ -3,19 +3,16 @@
 import { hostname } from "node:os";
 import { ADMIN_PATH, ADMIN_PROBLEMS, type AdminProblemCode, MAX_IMPORT_BYTES } from "@inkling/contract";
 import type { AdminApp } from "../admin/app.ts";
+import { METRICS_TYPE, metricsText } from "../admin/metrics.ts";
+import type { Services } from "../admin/services.ts";
 import { HostNames } from "../http/host-names.ts";
 import { listen } from "../http/listener.ts";
 import { loadOnce } from "../http/load-once.ts";
 import { AdminProblem, countProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
-import { requestIds } from "../http/request-id.ts";
 import { pathEnd, targetOf } from "../http/router.ts";
-import type { StatusSource } from "../lookup/status.ts";
 import { verifyInThread } from "../releases/verify.ts";
-import type { MetricsSource } from "../telemetry/metric-readers.ts";
-import { METRICS_TYPE, metricsText } from "../telemetry/metrics.ts";
 import { MINUTE_MS, Traffic } from "../telemetry/traffic.ts";
 import type { HostReporter } from "./host-reporter.ts";
-import type { ServerOptions, Services } from "./options.ts";
 
 /**
  * Number of bytes by which a body may exceed the admin API's limit, so that the admin API can return a problem. If a
@@ -24,41 +21,32 @@ import type { ServerOptions, Services } from "./options.ts";
 const SLACK_BYTES = 1024 * 1024;
 
 export class AdminListener {
-  private readonly options: ServerOptions;
   private readonly services: Services;
-  private readonly source: MetricsSource & StatusSource;
   private readonly reporter: HostReporter;
   private readonly traffic: Traffic;
   private readonly hostNames: HostNames;
-  private readonly newRequestId = requestIds((bytes) => crypto.getRandomValues(bytes));
   private readonly server: Bun.Server<undefined>;
   /** Loading the admin API takes 40 ms, which delays its first request instead of the startup. */
   private readonly app = loadOnce(() => this.loadApp());
 
   /** Starts the listener. @throws StartError if the port is unavailable */
-  constructor(
-    options: ServerOptions,
-    services: Services,
-    source: MetricsSource & StatusSource,
-    reporter: HostReporter,
-  ) {
-    this.options = options;
+  constructor(services: Services, reporter: HostReporter) {
     this.services = services;
-    this.source = source;
     this.reporter = reporter;
+    const { serving, settings, usage } = services;
     this.traffic = new Traffic(
       () => {
-        services.serving.refresh();
-        return source.counts;
+        serving.refresh();
+        return serving.counts;
       },
-      Date.now,
-      (minute) => services.usage.recordTraffic(minute, minute.at - MINUTE_MS),
+      services.now,
+      (minute) => usage.recordTraffic(minute, minute.at - MINUTE_MS),
     );
-    this.hostNames = new HostNames([options.adminHost, hostname(), ...options.adminNames]);
+    this.hostNames = new HostNames([settings.adminHost, hostname(), ...settings.adminNames]);
     this.server = listen({
       what: "admin port",
-      hostname: options.adminHost,
-      port: options.adminPort,
+      hostname: settings.adminHost,
+      port: settings.adminPort,
       fetch: (request, _, isUnclear) => this.answer(request, isUnclear),
       mostBody: MAX_IMPORT_BYTES + SLACK_BYTES,
     });
@@ -78,7 +66,7 @@ export class AdminListener {
     try {
       return await this.route(request, isUnclear);
     } catch (error) {
-      const id = this.newRequestId();
+      const id = this.services.newRequestId();
       this.services.log.crash("admin-request-failed", error, [], { request_id: id });
       return this.refuse("INTERNAL", id);
     }
@@ -88,7 +76,7 @@ export class AdminListener {
     const { method, headers, url } = request;
     const isOwnHost = this.hostNames.isOwnHost(headers.get("host"));
     if (!isOwnHost || isUnclear) {
-      const id = this.newRequestId();
+      const id = this.services.newRequestId();
       const response = this.refuse(isOwnHost ? "PATH_INVALID" : "HOST_REFUSED", id);
       const { status } = response;
       this.services.log.info("admin-request", { method, route: "none", status, request_id: id });
@@ -102,7 +90,7 @@ export class AdminListener {
       const { PROBLEMS_PAGE_HEADERS, problemsPage } = await import("../openapi/problems-page.ts");
       return new Response(problemsPage(ADMIN_PROBLEMS), { headers: PROBLEMS_PAGE_HEADERS });
     }
-    const file = await this.options.console?.(request, path);
+    const file = await this.services.settings.console?.(request, path);
     return (
       file ??
       new Response("404: this listener has /, /metrics, /docs/errors and /admin/v1/\n", { status: 404 })
@@ -122,27 +110,23 @@ export class AdminListener {
 
   private metrics(): Response {
     this.services.serving.refresh();
-    return new Response(metricsText(this.source), { headers: { "Content-Type": METRICS_TYPE } });
+    return new Response(metricsText(this.services), { headers: { "Content-Type": METRICS_TYPE } });
   }
 
   private async loadApp(): Promise<AdminApp> {
-    const { services, options, source, reporter } = this;
-    const { AdminApp } = await import("../admin/app.ts");
+    const { services, reporter, hostNames, traffic } = this;
+    const [{ AdminApp }, { AdminSessions }] = await Promise.all([
+      import("../admin/app.ts"),
+      import("../admin/sessions.ts"),
+    ]);
     return new AdminApp({
       ...services,
-      adminToken: services.store.adminToken,
-      settings: options,
       verify: verifyInThread,
-      status: source,
       reporter,
-      hostNames: this.hostNames,
-      actions: await options.actions?.(),
-      traffic: this.traffic,
-      documents: () => import("../admin/openapi.ts"),
-      now: Date.now,
-      elapsed: () => performance.now(),
-      newRequestId: this.newRequestId,
-      randomBytes: (n) => crypto.getRandomValues(new Uint8Array(n)),
+      hostNames,
+      traffic,
+      sessions: new AdminSessions(services.randomBytes),
+      actions: await services.settings.actions?.(),
     });
   }
 }

@@ -4,29 +4,21 @@
 import { EMPTY_HINT, EmptyDatabaseError, type Live, Poller } from "@inkling/data";
 import { StoreError } from "@inkling/store/error";
 import { RULESET_HINT, RulesetRefused } from "@inkling/store/rulesets/live-rulesets";
+import type { Services } from "../admin/services.ts";
 import type { UsageState } from "../limits/usage-recorder.ts";
-import type { Closers, ServerOptions, Services } from "./options.ts";
-import { REVOKED_HINT } from "./revoked-keys.ts";
+import { REVOKED_HINT } from "./active-keys.ts";
 
 const CHECK_MS = 1_000;
 /** Maximum number of keys that a warning lists. */
 const MAX_LISTED = 5;
 
-type Watched = Pick<
-  Services,
-  "store" | "keyring" | "keyLoader" | "overrides" | "rulesets" | "usage" | "serving"
->;
-
 /**
  * Once a second, derives warnings and readiness from the state of the services, and hands them to the threads that
  * answer.
  */
-export function watchDatabase(
-  { maxUnstoredSeconds, checkMs = CHECK_MS }: Pick<ServerOptions, "maxUnstoredSeconds" | "checkMs">,
-  services: Watched,
-  closers: Closers,
-): void {
-  const { keyring, serving, usage } = services;
+export function watchDatabase(services: Services): Poller {
+  const { keyring, serving, settings, usage } = services;
+  const { maxUnstoredSeconds, checkMs = CHECK_MS } = settings;
   const update = () => {
     const usageState = usage.state;
     const warnings = databaseWarnings(services, usageState);
@@ -40,11 +32,11 @@ export function watchDatabase(
   update();
   const checks = new Poller({ check: async () => update(), waitMs: () => checkMs });
   checks.schedule();
-  closers.push(() => checks.stop());
+  return checks;
 }
 
 function databaseWarnings(
-  { store, keyLoader, overrides, rulesets, keyring }: Watched,
+  { store, keyLoader, overrides, rulesets, keyring }: Services,
   { isReadOnly }: UsageState,
 ): string[] {
   const found: string[] = [];

@@ -3,37 +3,26 @@
 // Cost: adding up the counts of all threads every 5 s; creating a report takes microseconds.
 
 import { hostname } from "node:os";
-import type { ServerSettings } from "@inkling/contract";
 import { type HostReport, pinnedName } from "@inkling/data";
-import { type StatusSource, warnings } from "../lookup/status.ts";
-import type { MetricsSource } from "../telemetry/metric-readers.ts";
-import { serverReadiness } from "./metrics-source.ts";
-import type { Serving } from "./options.ts";
+import { serverReadiness } from "../admin/metrics.ts";
+import type { Services } from "../admin/services.ts";
+import { warnings } from "../lookup/status.ts";
 
 const LOAD_MS = 5_000;
 
 export class HostReporter {
-  private readonly source: MetricsSource & StatusSource;
   /** The public listener's port. */
   port: number;
+  private readonly services: Services;
   private readonly timer: ReturnType<typeof setInterval>;
   private before: { readonly at: number; readonly requests: number } | undefined;
   private load: number | null = null;
   private isPinned = false;
-  private readonly dataDir: string;
 
-  constructor(
-    { dataDir, port }: Pick<ServerSettings, "dataDir" | "port">,
-    serving: Pick<Serving, "refresh">,
-    source: MetricsSource & StatusSource,
-  ) {
-    this.source = source;
-    this.dataDir = dataDir;
-    this.port = port;
-    this.timer = setInterval(() => {
-      serving.refresh();
-      this.measure();
-    }, LOAD_MS);
+  constructor(services: Services) {
+    this.services = services;
+    this.port = services.settings.port;
+    this.timer = setInterval(() => this.measure(), LOAD_MS);
     this.timer.unref();
     this.measure();
   }
@@ -43,17 +32,17 @@ export class HostReporter {
   }
 
   get current(): HostReport {
-    const { source, port, load } = this;
-    const { current, channel, refused } = source.releases;
-    const { clockOffsetMs } = source.group?.state ?? {};
-    const reasons = serverReadiness(source);
+    const { services, port, load } = this;
+    const { current, channel, refused } = services.releases;
+    const { clockOffsetMs } = services.group?.state ?? {};
+    const reasons = serverReadiness(services);
     return {
       name: `${hostname()}:${port}`,
-      version: source.version,
-      at: new Date(source.now()).toISOString(),
+      version: services.version,
+      at: new Date(services.now()).toISOString(),
       ready: reasons.length === 0,
       reasons,
-      warnings: warnings(source),
+      warnings: warnings(services),
       release: current ? { name: current.name, created_at: current.manifest.created_at } : null,
       pinned: this.isPinned,
       refused: refused?.name ?? null,
@@ -78,9 +67,11 @@ export class HostReporter {
   }
 
   private measure(): void {
-    this.isPinned = isPinned(this.dataDir);
+    const { serving, settings } = this.services;
+    this.isPinned = isPinned(settings.dataDir);
+    serving.refresh();
     let requests = 0;
-    for (const { count } of this.source.counts.requestRows()) requests += count;
+    for (const { count } of serving.counts.requestRows()) requests += count;
     const at = performance.now();
     const { before } = this;
     this.before = { at, requests };

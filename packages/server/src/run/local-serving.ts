@@ -1,52 +1,30 @@
 // local-serving.ts: runs a server with one thread. The primary answers requests itself.
 
-import { VisitorCounts } from "../decisions/visitor-counts.ts";
+import { CHANGES, type Change, type Foundation, type Services, type Serving } from "../admin/services.ts";
+import { VisitorCounts } from "../limits/visitor-counts.ts";
 import { Counts } from "../telemetry/counts.ts";
-import {
-  CHANGES,
-  type Change,
-  type Foundation,
-  type ServerOptions,
-  type Services,
-  type Serving,
-} from "./options.ts";
 import { ReleaseFollower, releaseMessage } from "./release-follower.ts";
 import { RequestServer } from "./request-server.ts";
 
 export class LocalServing implements Serving {
   readonly counts = new Counts();
   readonly workers = { states: new Map([["serving", 1]]), restarts: 0 };
-  private readonly options: ServerOptions;
-  private readonly foundation: Foundation;
   private services: Services | undefined;
   private requestServer: RequestServer | undefined;
   private readonly releases: ReleaseFollower;
 
-  constructor(options: ServerOptions, foundation: Foundation) {
-    this.options = options;
-    this.foundation = foundation;
-    this.releases = new ReleaseFollower(options.dataDir, (name, reason, isFirst) => {
-      if (isFirst) foundation.log.error("release-not-opened", { name, reason });
+  constructor({ settings, log }: Foundation) {
+    this.releases = new ReleaseFollower(settings.dataDir, (name, reason, isFirst) => {
+      if (isFirst) log.error("release-not-opened", { name, reason });
       void this.services?.releases.check(); // the release's files may have changed; if so, another release takes over
     });
   }
 
   async listen(services: Services): Promise<number> {
-    const { options, counts, releases } = this;
-    const { keyring, overrides, rulesets, precisions, decisions } = services;
+    const { counts, releases } = this;
     this.services = services;
-    this.requestServer = new RequestServer(options, {
-      ...this.foundation,
-      version: options.version,
-      releases,
-      keyring,
-      overrides,
-      rulesets,
-      precisions,
-      decisions,
-      visits: new VisitorCounts(crypto.getRandomValues(new Uint8Array(32))),
-      counts,
-    });
+    const visits = new VisitorCounts(services.randomBytes(32));
+    this.requestServer = new RequestServer(services.settings, { ...services, releases, counts, visits });
     for (const change of CHANGES) this.publish(change);
     return this.requestServer.listen();
   }

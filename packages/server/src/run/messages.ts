@@ -11,9 +11,9 @@ import type { KeyId } from "@inkling/store/keys/key";
 import type { KeyMemory } from "@inkling/store/keys/key-table";
 import type { KeyringState } from "@inkling/store/keys/keyring";
 import type { PublishedRuleset } from "@inkling/store/rulesets/record";
+import type { Change, ServerOptions, Services } from "../admin/services.ts";
 import type { FromCollector, ToCollector } from "../decisions/collector.ts";
 import type { SharedCells } from "../limits/cells.ts";
-import type { Change, ServerOptions, Services } from "./options.ts";
 import { type ReleaseMessage, releaseMessage } from "./release-follower.ts";
 
 export interface WorkerStart extends Pick<ServerOptions, "version"> {
@@ -79,8 +79,7 @@ export interface KnownMemory {
 /** Returns the message that applies a change in a worker. */
 export function changeMessage(
   change: Change,
-  { releases, overrides, rulesets, precisions, keys, keyring, clock, log }: Services,
-  { blocks }: SharedCells,
+  { releases, overrides, rulesets, precisions, keys, keyring, cells, clock, log }: Services,
   known: KnownMemory,
 ): ToWorker {
   switch (change) {
@@ -100,7 +99,10 @@ export function changeMessage(
       const { refused, state, table } = keyring;
       const { memory } = table;
       const isKnown = memory.slots === known.table?.slots && memory.bytes === known.table.bytes;
-      const missing = { table: isKnown ? undefined : memory, blocks: blocks.slice(known.blocks) };
+      const missing = {
+        table: isKnown ? undefined : memory,
+        blocks: cells.shared.blocks.slice(known.blocks),
+      };
       return { type: "keys", change: keys.change, ...missing, refused, state };
     }
   }

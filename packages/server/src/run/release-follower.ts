@@ -6,32 +6,26 @@
 import { Live, messageOf, openRelease } from "@inkling/data";
 import type { LoadedRelease } from "@inkling/engine";
 import type { EpochMs } from "@inkling/store/keys/key";
-import type { Refusal, Releases } from "../releases/releases.ts";
+import type { Releases } from "../releases/releases.ts";
 import { Reports } from "../releases/reports.ts";
 
 const RETRY_MS = 1_000;
 
-/** The release to answer from, as the primary sends it. */
-export interface ReleaseMessage {
-  readonly type: "release";
-  readonly name: string | undefined;
-  /** The release that should be in use. */
-  readonly wanted: string | undefined;
-  readonly refused: Refusal | undefined;
-  readonly since: EpochMs | undefined;
+/** Returns the message that tells a thread which release to answer from, and what to report about it. */
+export function releaseMessage({ current, wanted, refused, since }: Releases) {
+  return { type: "release", name: current?.name, wanted, refused, since } as const;
 }
-
-export function releaseMessage(releases: Releases): ReleaseMessage {
-  const { current, wanted, refused, since } = releases;
-  return { type: "release", name: current?.name, wanted, refused, since };
-}
+export type ReleaseMessage = ReturnType<typeof releaseMessage>;
 
 /** @param isFirst false if an earlier attempt with the same release has failed */
 type OnFailed = (name: string, reason: string, isFirst: boolean) => void;
 
 export class ReleaseFollower extends Reports {
   override current: LoadedRelease | undefined;
-  private message: Omit<ReleaseMessage, "type"> | undefined;
+  override since: EpochMs | undefined;
+  /** The name of the release from the primary; undefined if the primary has none. */
+  private name: string | undefined;
+  private isFollowing = false;
   private readonly live: Live<LoadedRelease | undefined>;
   /** The release whose failure has been reported. */
   private failed: string | undefined;
@@ -42,9 +36,9 @@ export class ReleaseFollower extends Reports {
     this.live = new Live<LoadedRelease | undefined>({
       initial: undefined,
       source: {
-        version: () => this.message?.name ?? "",
+        version: () => this.name ?? "",
         load: () => {
-          const { name } = this.message ?? {};
+          const { name } = this;
           return { version: name ?? "", value: name === undefined ? undefined : openRelease(dataDir, name) };
         },
       },
@@ -52,7 +46,7 @@ export class ReleaseFollower extends Reports {
         this.current = release;
       },
       onChecked: (error) => {
-        const { name } = this.message ?? {};
+        const { name } = this;
         if (error === undefined || name === undefined) {
           this.failed = undefined;
           onSettled();
@@ -69,10 +63,11 @@ export class ReleaseFollower extends Reports {
   }
 
   /** Resolves after the first attempt to open the release. Failed attempts are repeated every second. */
-  async follow(message: ReleaseMessage): Promise<void> {
-    const isFirst = this.message === undefined;
-    this.message = message;
-    await (isFirst ? this.live.start() : this.live.refresh());
+  async follow({ name, wanted, refused, since }: ReleaseMessage): Promise<void> {
+    Object.assign(this, { name, wanted, refused, since });
+    if (this.isFollowing) return this.live.refresh();
+    this.isFollowing = true;
+    await this.live.start();
   }
 
   stop(): Promise<void> {
@@ -83,18 +78,6 @@ export class ReleaseFollower extends Reports {
    * Can this thread answer requests like the other threads: either from a release, or with 503 if no release exists?
    */
   get isReady(): boolean {
-    return this.current !== undefined || this.message?.name === undefined;
-  }
-
-  get refused(): Refusal | undefined {
-    return this.message?.refused;
-  }
-
-  get wanted(): string | undefined {
-    return this.message?.wanted;
-  }
-
-  get since(): EpochMs | undefined {
-    return this.message?.since;
+    return this.current !== undefined || this.name === undefined;
   }
 }

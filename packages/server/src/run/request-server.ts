@@ -3,36 +3,28 @@
 
 import { OPERATIONS, type SettingsOf } from "@inkling/contract";
 import { dnsServersOf, makeResolver } from "@inkling/data/dns";
-import type { Prefix } from "@inkling/engine";
 import type { Keyring } from "@inkling/store/keys/keyring";
 import { App } from "../api/app.ts";
-import type { AppOptions } from "../api/request-context.ts";
 import { hasValue } from "../api/routes.ts";
+import { networksOf } from "../http/client-address.ts";
+import { EFFECTS } from "../http/effects.ts";
 import { drained, listen } from "../http/listener.ts";
-import { loadOnce } from "../http/load-once.ts";
-import { requestIds } from "../http/request-id.ts";
 import type { LimitCells } from "../limits/cells.ts";
 import { KeyCells, QuotaClock } from "../limits/key-cells.ts";
 import { BatchMemory, type Bodies } from "../limits/memory.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { EmailChecks } from "../lookup/mx.ts";
+import { Pipeline } from "../lookup/pipeline.ts";
+import type { ThreadServices } from "../lookup/thread-services.ts";
 import { MxLookups } from "../mx/check.ts";
 import { Tracer } from "../telemetry/tracer.ts";
-import { networksOf } from "./options.ts";
-
-type WorkerSettings = SettingsOf<"worker">;
 
 /** Milliseconds for accepting the connections in a listener's queue. Closing the listener resets any that remain. */
 const QUEUE_MS = 20;
 
-const SOURCES = {
-  elapsed: () => performance.now(),
-  randomBytes: (n: number) => crypto.getRandomValues(new Uint8Array(n)),
-};
-
-/** The parts of {@link AppOptions} that a thread owns, or that messages keep up to date. */
-type OwnedOptions = Pick<
-  AppOptions,
+/** The services that a thread owns, or that messages keep up to date. The server creates the others. */
+type OwnServices = Pick<
+  ThreadServices,
   | "version"
   | "releases"
   | "overrides"
@@ -43,70 +35,45 @@ type OwnedOptions = Pick<
   | "memoryKeys"
   | "counts"
   | "log"
->;
-
-/** The data that answers come from. */
-interface AnsweringParts extends OwnedOptions {
+> & {
   readonly keyring: Keyring;
   readonly cells: LimitCells;
   /** Set if another listener of this thread reads bodies too. */
   readonly bodies?: Bodies;
-  /** Set only if there are several workers, which share the port. */
-  readonly worker?: { readonly slot: number; readonly workers: number };
-}
+};
 
 export class RequestServer {
-  private readonly settings: WorkerSettings;
-  private readonly parts: AnsweringParts;
-  private readonly trustedProxies: readonly Prefix[];
+  private readonly settings: SettingsOf<"worker">;
   /** Decides the day of quotas and usage. */
   readonly clock = new QuotaClock();
-  private readonly keyCells: KeyCells;
   private readonly buckets: Buckets;
-  private readonly memory: BatchMemory;
   private readonly mx: MxLookups;
   private readonly tracer: Tracer | undefined;
-  private app: App;
+  private readonly app: App;
   private server: Bun.Server<undefined> | undefined;
   isDraining = false;
   /** Does each answer close its connection? */
   private endsConnections = false;
-  /** Loaded when a document is first requested, so that startup does not wait for it. */
-  private readonly documents = loadOnce(async () => {
-    const { PublicDocuments } = await import("../api/documents.ts");
-    return new PublicDocuments(this.parts.version);
-  });
 
-  constructor(settings: WorkerSettings, parts: AnsweringParts) {
+  constructor(settings: SettingsOf<"worker">, own: OwnServices) {
     this.settings = settings;
-    this.parts = parts;
-    this.trustedProxies = networksOf(settings.trustedProxies);
-    this.keyCells = new KeyCells(parts.cells, parts.keyring.cells, this.clock);
-    this.buckets = new Buckets(settings, this.keyCells);
-    this.memory = new BatchMemory(parts.worker?.workers, parts.bodies);
+    const { counts } = own;
+    const usage = new KeyCells(own.cells, own.keyring.cells, this.clock);
+    this.buckets = new Buckets(settings, usage);
     const dns = makeResolver(dnsServersOf(settings.dnsServers));
-    this.mx = new MxLookups({ dns, counts: parts.counts, elapsed: () => performance.now() });
-    const { otlpUrl } = settings;
-    if (otlpUrl !== undefined) this.tracer = new Tracer({ ...parts, ...SOURCES, url: otlpUrl });
-    this.app = this.makeApp();
-  }
-
-  private makeApp(): App {
-    return new App({
-      ...this.parts,
-      settings: this.settings,
-      allowMissing: this.settings.allowMissing,
-      trustedProxies: this.trustedProxies,
-      isDraining: this.isDraining,
+    this.mx = new MxLookups({ dns, counts, elapsed: EFFECTS.elapsed });
+    const { otlpUrl: url } = settings;
+    if (url !== undefined) this.tracer = new Tracer({ ...own, ...EFFECTS, url });
+    this.app = new App({
+      ...own,
+      ...EFFECTS,
+      settings,
+      trustedProxies: networksOf(settings.trustedProxies),
+      pipeline: new Pipeline(new EmailChecks(this.mx, counts, settings.dnsExclude), counts, usage),
       buckets: this.buckets,
-      memory: this.memory,
-      usage: this.keyCells,
-      documents: this.documents,
-      checks: new EmailChecks(this.mx, this.parts.counts, this.settings.dnsExclude),
-      now: Date.now,
-      ...SOURCES,
+      usage,
+      memory: new BatchMemory(settings.workers, own.bodies),
       tracer: this.tracer,
-      newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
     });
   }
 
@@ -118,7 +85,6 @@ export class RequestServer {
   /** @returns the port. @throws StartError */
   listen(): number {
     const { host, port } = this.settings;
-    const { worker } = this.parts;
     this.server = listen({
       what: "port",
       hostname: host,
@@ -129,7 +95,7 @@ export class RequestServer {
         const response = this.app.handle(request, server, isUnclear);
         return this.endsConnections ? endConnection(response) : response;
       },
-      isShared: worker !== undefined,
+      isShared: this.settings.workers > 1,
     });
     return this.server.port!; // a TCP listener always has a port
   }
@@ -138,7 +104,7 @@ export class RequestServer {
   drain(): void {
     this.isDraining = true;
     this.endsConnections = true;
-    this.app = this.makeApp();
+    this.app.drain();
   }
 
   /**

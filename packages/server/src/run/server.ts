@@ -17,6 +17,8 @@
 import { ADMIN_PROBLEM_CODES } from "@inkling/contract";
 import { makeFolder, messageOf } from "@inkling/data";
 import { withEntry } from "@inkling/store/audit";
+import type { Foundation, ServerOptions, Serving } from "../admin/services.ts";
+import { EFFECTS } from "../http/effects.ts";
 import { claimPort, StartError } from "../http/start-error.ts";
 import { LimitCells } from "../limits/cells.ts";
 import { Bodies } from "../limits/memory.ts";
@@ -24,20 +26,12 @@ import { Log } from "../telemetry/log.ts";
 import { warnOfFewFiles } from "../telemetry/open-files.ts";
 import { lineWriter, STANDARD_ERROR } from "../telemetry/standard-error.ts";
 import { readMemoryKeys } from "./memory-keys.ts";
-import { metricsSource } from "./metrics-source.ts";
-import {
-  type Closers,
-  closeAll,
-  type Foundation,
-  type RunningServer,
-  type ServerOptions,
-  type Serving,
-} from "./options.ts";
+import { type Closers, closeAll, type RunningServer } from "./options.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
-export type { DataActions } from "../admin/handler.ts";
+export type { DataActions, ServerOptions } from "../admin/services.ts";
 export { type Listener, probePort, StartError } from "../http/start-error.ts";
-export type { RunningServer, ServerOptions } from "./options.ts";
+export type { RunningServer } from "./options.ts";
 
 /** @throws StartError, StoreError */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
@@ -50,39 +44,39 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
-async function startPrimary(options: ServerOptions, closers: Closers): Promise<RunningServer> {
-  const { workers, host } = options;
-  const write = options.writeLog ?? lineWriter(STANDARD_ERROR);
-  const log = new Log({ level: options.logLevel, write, now: Date.now });
+async function startPrimary(settings: ServerOptions, closers: Closers): Promise<RunningServer> {
+  const { workers, host, version } = settings;
+  const write = settings.writeLog ?? lineWriter(STANDARD_ERROR);
+  const log = new Log({ level: settings.logLevel, write, now: Date.now });
   closers.push(() => log.flush());
-  makeDataFolder(options.dataDir);
+  makeDataFolder(settings.dataDir);
   const foundation: Foundation = {
+    ...EFFECTS,
+    version,
+    settings,
     log,
     cells: new LimitCells(Date.now()),
     bodies: new Bodies(),
-    memoryKeys: readMemoryKeys(options),
+    memoryKeys: readMemoryKeys(settings),
     adminProblems: new Map(ADMIN_PROBLEM_CODES.map((code) => [code, 0])),
   };
   const serving: Serving =
     workers === 1
-      ? new (await import("./local-serving.ts")).LocalServing(options, foundation)
-      : new WorkerPool(options, foundation, claimPort(host, options.port));
+      ? new (await import("./local-serving.ts")).LocalServing(foundation)
+      : new WorkerPool(foundation, claimPort(host, settings.port));
   closers.push(() => serving.kill());
 
   // This code is loaded only now. Meanwhile, the first worker loads its own code on a different core.
-  const [{ openServices }, { HostReporter }, { AdminListener }, { startWebhooks }] = await Promise.all([
+  const [{ openServices }, { HostReporter }, { AdminListener }] = await Promise.all([
     import("./services.ts"),
     import("./host-reporter.ts"),
     import("./admin-listener.ts"),
-    import("./webhooks.ts"),
   ]);
-  const services = await openServices(options, foundation, serving, closers);
-  const webhooks = startWebhooks(options, services, closers);
-  const source = metricsSource(options, services, webhooks, Date.now());
-  const reporter = new HostReporter(options, serving, source);
+  const services = await openServices(foundation, serving, closers);
+  const reporter = new HostReporter(services);
   closers.push(() => reporter.stop());
   if (services.group) services.group.reportHost = () => reporter.forGroup;
-  const admin = new AdminListener(options, services, source, reporter);
+  const admin = new AdminListener(services, reporter);
   closers.push(() => admin.stop());
   const port = await serving.listen(services);
   reporter.port = port;
@@ -90,14 +84,14 @@ async function startPrimary(options: ServerOptions, closers: Closers): Promise<R
     host,
     port,
     admin_port: admin.port,
-    version: options.version,
+    version,
     ...(workers > 1 && { workers }),
   });
 
   warnOfFewFiles(log);
 
   const shutDown = async () => {
-    const { drainSeconds } = options;
+    const { drainSeconds } = settings;
     log.info("stopping", drainSeconds > 0 ? { drain_seconds: drainSeconds } : {});
     serving.drain();
     await Bun.sleep(drainSeconds * 1_000);

@@ -1,5 +1,5 @@
 // services.ts: opens what the primary owns, with or without workers, in the order of the dependencies: releases, the
-// store, keys with their usage and limits, decisions, overrides, rulesets.
+// store, keys with their usage and limits, decisions, overrides, rulesets, webhooks.
 
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -11,6 +11,7 @@ import { RevokedFile } from "@inkling/store/keys/revoked-file";
 import { liveOverrides } from "@inkling/store/overrides/live-overrides";
 import { liveRulesets } from "@inkling/store/rulesets/live-rulesets";
 import { openStore, type Store } from "@inkling/store/store";
+import type { Foundation, Services, Serving } from "../admin/services.ts";
 import { livePrecisions } from "../decisions/live-precisions.ts";
 import { DecisionRecorder } from "../decisions/recorder.ts";
 import { AssignedCells } from "../limits/assigned-cells.ts";
@@ -22,22 +23,22 @@ import { eachOf, limitsOf } from "../limits/token-bucket.ts";
 import { UsageRecorder } from "../limits/usage-recorder.ts";
 import { Releases } from "../releases/releases.ts";
 import { verifyInThread } from "../releases/verify.ts";
-import { ActiveKeys } from "./active-keys.ts";
+import { WebhookEvents } from "../webhooks/events.ts";
+import { WebhookSender } from "../webhooks/sender.ts";
+import { ActiveKeys, openRevoked } from "./active-keys.ts";
 import { watchDatabase } from "./database-state.ts";
 import { storeEarlierEntries, takeEarlierRevocations } from "./earlier-folder.ts";
-import type { Closers, Foundation, ServerOptions, Services, Serving } from "./options.ts";
-import { openRevoked, RevokedKeys } from "./revoked-keys.ts";
+import type { Closers } from "./options.ts";
 import { startRetention } from "./start-retention.ts";
 
 /** @throws StartError, StoreError */
 export async function openServices(
-  settings: ServerOptions,
   foundation: Foundation,
   serving: Serving,
   closers: Closers,
 ): Promise<Services> {
-  const { log, cells } = foundation;
-  const { dataDir, databaseUrl, checkMs, maxStaleSeconds } = settings;
+  const { settings, log, cells, version } = foundation;
+  const { dataDir, checkMs, maxStaleSeconds } = settings;
   const host = hostId(settings);
   const checks = checkMs === undefined ? {} : { refreshMs: checkMs };
 
@@ -52,21 +53,20 @@ export async function openServices(
   closers.push(() => releases.stop());
   await releases.start();
 
-  const file = new RevokedFile(join(dataDir, DATA_FOLDER.revoked));
-  takeEarlierRevocations(dataDir, file, log);
-  openRevoked(file);
+  const revoked = new RevokedFile(join(dataDir, DATA_FOLDER.revoked));
+  takeEarlierRevocations(dataDir, revoked, log);
+  openRevoked(revoked);
   const onUpgrade = (upgrade: object) => log.info("database-upgraded", { ...upgrade });
-  const store = await openStore(databaseUrl, { mayBeUnreachable: true, revoked: file, log, onUpgrade });
+  const store = await openStore(settings.databaseUrl, { mayBeUnreachable: true, revoked, log, onUpgrade });
   closers.push(() => store.close());
 
   const keyring = new Keyring();
   const keys = new AssignedCells(cells, keyring);
-  const revoked = new RevokedKeys({ file, store, keyring, log, serving, checkMs });
-  closers.push(() => revoked.stop());
   const clock = new QuotaClock();
   const now = () => clock.at(Date.now());
   const usage = new UsageRecorder({ store: store.usage, host, now, cells: keys, log });
-  const activeKeys = new ActiveKeys(settings.apiKey, { serving, store, keyring, keys, usage, revoked });
+  const activeKeys = new ActiveKeys({ ...foundation, serving, store, keyring, keys, usage }, revoked);
+  closers.push(() => activeKeys.stop());
   const keyLoader = liveKeys({
     store,
     keyring,
@@ -91,36 +91,28 @@ export async function openServices(
   closers.push(() => decisions.stop());
   if (settings.decisions && settings.memoryKey === undefined && store.tables.isShared)
     log.info("memory-not-shared", { hint: "set INKLING_MEMORY_KEY to the same value on every host" });
-  startRetention(settings, store, { log, closers });
+  const retention = startRetention(settings, store, log);
+  closers.push(() => retention.stop());
 
   let group: GroupExchange | undefined;
   if (store.tables.isShared) {
-    const counts = groupCounts(settings, { cells, keyring });
+    const counts = groupCounts({ settings, cells, keyring });
     keys.group = counts;
-    group = new GroupExchange({
-      counts,
-      source: new GroupTables(store.tables, host),
-      keys,
-      clock,
-      serving,
-      log,
-    });
+    const source = new GroupTables(store.tables, host);
+    group = new GroupExchange({ counts, source, keys, clock, serving, log });
     closers.push(() => group?.stop());
   }
 
+  const live = { dataDir, ...checks, log };
   const overrides = liveOverrides({
+    ...live,
     store: store.overrides,
-    dataDir,
-    ...checks,
-    log,
     onChange: () => serving.publish("overrides"),
   });
   closers.push(() => overrides.stop());
   const rulesets = liveRulesets({
+    ...live,
     store: store.rulesets,
-    dataDir,
-    ...checks,
-    log,
     onChange: () => serving.publish("rulesets"),
   });
   closers.push(() => rulesets.stop());
@@ -128,14 +120,19 @@ export async function openServices(
   closers.push(() => precisions.stop());
   await Promise.all([usage.start(), overrides.start(), rulesets.start(), group?.start()]);
 
-  revoked.follow(keyLoader);
+  activeKeys.follow(keyLoader);
 
-  // Answers do not depend on precisions, notices or earlier entries, so nothing waits for them.
+  // Answers do not depend on what follows, so nothing waits for it.
   const notices = store.listen({ live: { keys: keyLoader, overrides, rulesets }, log });
   closers.push(() => notices.stop());
   void precisions.start();
   void notices.start();
   void storeEarlierEntries(store.overrides, dataDir, log);
+  const events = new WebhookEvents({ store, releases, overrides, log, now: Date.now }, checkMs);
+  const pollMs = checkMs === undefined ? {} : { pollMs: checkMs };
+  const webhooks = new WebhookSender({ store, log, version, now: Date.now, events, ...pollMs });
+  webhooks.start();
+  closers.push(() => webhooks.stop());
 
   const services = {
     ...foundation,
@@ -151,11 +148,12 @@ export async function openServices(
     overrides,
     rulesets,
     precisions,
-    revoked,
     notices,
+    webhooks,
     group,
   };
-  watchDatabase(settings, services, closers);
+  const database = watchDatabase(services);
+  closers.push(() => database.stop());
   return services;
 }
 
@@ -180,10 +178,11 @@ function labelWaitMs(
 }
 
 /** Creates the counts that connect the limits of this host with those of the other hosts on the same database. */
-function groupCounts(
-  settings: ServerSettings,
-  { cells, keyring }: Pick<Services, "cells" | "keyring">,
-): GroupCounts {
+function groupCounts({
+  settings,
+  cells,
+  keyring,
+}: Pick<Services, "settings" | "cells" | "keyring">): GroupCounts {
   return new GroupCounts(cells, (keyId) => {
     const [key, cell] = [keyring.find(keyId), keyring.cells.get(keyId)];
     if (key === undefined || cell === undefined) return undefined;

@@ -19,10 +19,9 @@ async function logged(result: DeletedRows | StoreError, aheadMs: number, overLim
   const limitDecisions = async (maxBytes: number) => (maxBytes === 7_000_000 ? overLimit : 0);
   const retention = { expire, limitDecisions, aheadMs } as unknown as Retention;
   const log = new Log({ level: "info", write: (line) => (lines += line), now: Date.now });
-  const closers: (() => unknown)[] = [];
-  startRetention({ decisionsDays: 30, decisionsMaxMb: 7 }, { retention }, { log, closers: closers as never });
+  const poller = startRetention({ decisionsDays: 30, decisionsMaxMb: 7 }, { retention }, log);
   await until(() => checks > 0);
-  for (const close of closers) await close();
+  await poller.stop();
   log.flush();
   return lines;
 }

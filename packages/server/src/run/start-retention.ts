@@ -5,17 +5,16 @@ import type { ServerSettings } from "@inkling/contract";
 import { messageOf, Poller } from "@inkling/data";
 import { StoreError } from "@inkling/store/error";
 import type { Store } from "@inkling/store/store";
+import { BYTES_PER_MB } from "../admin/services.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { Closers } from "./options.ts";
 
 const EXPIRE_MS = 60_000;
-export const BYTES_PER_MB = 1_000_000;
 
 export function startRetention(
   { decisionsDays, decisionsMaxMb }: Pick<ServerSettings, "decisionsDays" | "decisionsMaxMb">,
   { retention }: Pick<Store, "retention">,
-  { log, closers }: { readonly log: Log; readonly closers: Closers },
-): void {
+  log: Log,
+): Poller {
   let isHeld = false;
   let lastFailure: string | undefined;
   const check = async () => {
@@ -38,5 +37,5 @@ export function startRetention(
   };
   const poller = new Poller({ check, waitMs: () => EXPIRE_MS });
   void poller.now().then(() => poller.schedule()); // not awaited: answers do not depend on it
-  closers.push(() => poller.stop());
+  return poller;
 }

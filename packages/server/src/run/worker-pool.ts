@@ -7,20 +7,13 @@
 import { settingsOf } from "@inkling/contract";
 import { backoffMs, within } from "@inkling/data";
 import { threadModule } from "@inkling/data/program";
+import { CHANGES, type Change, type Foundation, type Services, type Serving } from "../admin/services.ts";
 import { answerQuestion, type FromCollector } from "../decisions/collector.ts";
-import { VISITOR_COUNTS_BYTES } from "../decisions/visitor-counts.ts";
 import type { ClaimedPort } from "../http/start-error.ts";
 import { StartError } from "../http/start-error.ts";
+import { VISITOR_COUNTS_BYTES } from "../limits/visitor-counts.ts";
 import { COUNTS_BYTES, Counts } from "../telemetry/counts.ts";
 import { changeMessage, type FromWorker, type KnownMemory, type ToWorker } from "./messages.ts";
-import {
-  CHANGES,
-  type Change,
-  type Foundation,
-  type ServerOptions,
-  type Services,
-  type Serving,
-} from "./options.ts";
 
 const WORKER_STATES = ["starting", "serving", "waiting"] as const;
 type WorkerState = (typeof WORKER_STATES)[number];
@@ -79,7 +72,6 @@ export class WorkerPool implements Serving {
   private restarts = 0;
   private readonly visits = new SharedArrayBuffer(VISITOR_COUNTS_BYTES);
   private readonly visitorKey = crypto.getRandomValues(new Uint8Array(32));
-  private readonly options: ServerOptions;
   private readonly foundation: Foundation;
   private readonly port: ClaimedPort;
   private readonly members: readonly Member[];
@@ -93,11 +85,10 @@ export class WorkerPool implements Serving {
    * Starts the first worker, which loads its code in parallel with this thread. The other workers start when it
    * listens.
    */
-  constructor(options: ServerOptions, foundation: Foundation, port: ClaimedPort) {
-    this.options = options;
+  constructor(foundation: Foundation, port: ClaimedPort) {
     this.foundation = foundation;
     this.port = port;
-    this.members = Array.from({ length: options.workers }, (_, slot) => new Member(slot));
+    this.members = Array.from({ length: foundation.settings.workers }, (_, slot) => new Member(slot));
     this.started.promise.catch(() => {}); // `listen` rejects with this error
     this.start(this.members[0]!);
     this.ticker = setInterval(() => this.tick(), 1_000);
@@ -150,7 +141,7 @@ export class WorkerPool implements Serving {
   }
 
   private start(member: Member): void {
-    const { version } = this.options;
+    const { settings, version, memoryKeys, cells } = this.foundation;
     const { slot, counts } = member;
     const thread = new Worker(threadModule("worker"));
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -164,19 +155,18 @@ export class WorkerPool implements Serving {
       resolve();
     });
     thread.unref();
-    const cells = this.foundation.cells.shared;
-    member.begin(thread, promise, cells.blocks.length);
+    member.begin(thread, promise, cells.shared.blocks.length);
     member.send({
       type: "start",
       start: {
-        settings: { ...settingsOf(this.options, "worker"), port: this.port.port },
+        settings: { ...settingsOf(settings, "worker"), port: this.port.port },
         version,
         slot,
         counts,
-        cells,
+        cells: cells.shared,
         visits: this.visits,
         visitorKey: this.visitorKey,
-        memoryKeys: this.foundation.memoryKeys,
+        memoryKeys,
       },
     });
     if (this.services !== undefined) this.sendAll(member, this.services);
@@ -196,10 +186,9 @@ export class WorkerPool implements Serving {
 
   private sendChange(member: Member, change: Change, services: Services): void {
     if (member.thread === undefined) return;
-    const { shared } = this.foundation.cells;
-    member.send(changeMessage(change, services, shared, member.known));
-    if (change === "keys")
-      member.known = { table: services.keyring.table.memory, blocks: shared.blocks.length };
+    const { cells, keyring } = services;
+    member.send(changeMessage(change, services, member.known));
+    if (change === "keys") member.known = { table: keyring.table.memory, blocks: cells.shared.blocks.length };
   }
 
   private take(member: Member, message: FromWorker): void {

@@ -10,8 +10,8 @@ import { Keyring } from "@inkling/store/keys/keyring";
 import { overridesOf } from "@inkling/store/overrides/record";
 import { NO_RULESET } from "@inkling/store/rulesets/record";
 import { DecisionCollector } from "../decisions/collector.ts";
-import { VisitorCounts } from "../decisions/visitor-counts.ts";
 import { LimitCells } from "../limits/cells.ts";
+import { VisitorCounts } from "../limits/visitor-counts.ts";
 import { Counts } from "../telemetry/counts.ts";
 import { Log } from "../telemetry/log.ts";
 import type { FromWorker, KeysMessage, ToWorker, WorkerStart } from "./messages.ts";
@@ -74,7 +74,6 @@ export class RequestWorker {
       decisions: this.decisions,
       memoryKeys: start.memoryKeys,
       log: this.log,
-      worker: { slot, workers: settings.workers },
     });
     this.timer = setInterval(() => host.send({ type: "alive" }), ALIVE_MS);
   }

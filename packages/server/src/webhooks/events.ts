@@ -16,12 +16,13 @@ import {
 } from "@inkling/contract";
 import type { NamedRelease } from "@inkling/data";
 import { type FeedReport, feedAgeSeconds, isInForce, type Overrides } from "@inkling/engine";
-import type { DecidedDomain, DecisionStore } from "@inkling/store/decisions";
+import type { DecidedDomain } from "@inkling/store/decisions";
 import type { StoredRow } from "@inkling/store/decisions/record";
 import type { DeliveryStore, Dropped, QueuedEvent } from "@inkling/store/deliveries";
 import { DAY_MS, dayOf } from "@inkling/store/keys/day";
 import type { EpochMs } from "@inkling/store/keys/key";
-import type { UsageTables } from "@inkling/store/usage";
+import type { Store } from "@inkling/store/store";
+import type { Releases } from "../releases/releases.ts";
 
 const CHECK_MS = 5_000;
 /** Milliseconds after which a host that is gone loses the watch. */
@@ -38,24 +39,12 @@ const LATE_USAGE_MS = 60_000;
  */
 const OTHER_HOSTS_MS = 60_000;
 
-interface WebhookEventsOptions {
-  readonly deliveries: Pick<DeliveryStore, "queue" | "toldVerdicts" | "takeWatch" | "leaveWatch">;
-  readonly usage: Pick<UsageTables, "readExhausted">;
-  readonly releases: {
-    readonly current: NamedRelease | undefined;
-    readonly feeds: readonly FeedReport[];
-  };
+interface WebhookServices {
+  readonly store: Pick<Store, "deliveries" | "usage" | "decisions">;
+  readonly releases: Pick<Releases, "current" | "feeds" | "open">;
   readonly overrides: { readonly current: Overrides };
-  readonly decisions: Pick<DecisionStore, "domainsSince" | "list">;
-  /**
-   * Looks up verdicts on domains in the current release and overrides. A verdict is undefined for text that is not a
-   * domain.
-   */
-  readonly lookUp: (domains: readonly string[]) => Promise<readonly (EmailVerdict | undefined)[]>;
   readonly log: Pick<EventLog, "error">;
   readonly now: () => EpochMs;
-  /** Milliseconds between two checks. */
-  readonly checkMs?: number;
 }
 
 type Subscribed = ReadonlySet<WebhookEvent>;
@@ -75,7 +64,9 @@ export class WebhookEvents {
   comparing: Promise<void> | undefined;
   /** Number of deliveries that were dropped since startup. */
   dropped = 0;
-  private readonly options: WebhookEventsOptions;
+  private readonly services: WebhookServices;
+  private readonly checkMs: number;
+  private readonly lookUp: ReturnType<typeof domainVerdicts>;
   private readonly holder = crypto.randomUUID();
   private checkedAt = Number.NEGATIVE_INFINITY;
   /**
@@ -90,8 +81,14 @@ export class WebhookEvents {
   private failure: unknown;
   private isStopped = false;
 
-  constructor(options: WebhookEventsOptions) {
-    this.options = options;
+  /**
+   * @param checkMs milliseconds between two checks
+   * @param lookUp looks up verdicts on domains in the current release and overrides
+   */
+  constructor(services: WebhookServices, checkMs = CHECK_MS, lookUp = domainVerdicts(services)) {
+    this.services = services;
+    this.checkMs = checkMs;
+    this.lookUp = lookUp;
   }
 
   /**
@@ -99,15 +96,15 @@ export class WebhookEvents {
    * @param subscribed the events that any webhook subscribes to; no other events are checked
    */
   async find(subscribed: Subscribed): Promise<void> {
-    const { deliveries, now, checkMs = CHECK_MS } = this.options;
-    if (performance.now() - this.checkedAt < checkMs) return;
+    const { store, now } = this.services;
+    if (performance.now() - this.checkedAt < this.checkMs) return;
     this.checkedAt = performance.now();
     const { failure } = this;
     this.failure = undefined;
     const at = now();
     const lasting = this.ofData(subscribed, at);
     const needsWatch = subscribed.has("key.quota_reached") || subscribed.has("decision.changed");
-    if (needsWatch && (await deliveries.takeWatch(this.holder, WATCH_MS))) {
+    if (needsWatch && (await store.deliveries.takeWatch(this.holder, WATCH_MS))) {
       if (subscribed.has("key.quota_reached")) lasting.push(...(await this.ofQuotas(at)));
       if (subscribed.has("decision.changed")) this.startVerdicts();
     }
@@ -124,12 +121,12 @@ export class WebhookEvents {
     this.isStopped = true;
     await this.comparing;
     // If the database is unreachable, another host takes the watch when it expires.
-    await this.options.deliveries.leaveWatch(this.holder).catch(() => {});
+    await this.services.store.deliveries.leaveWatch(this.holder).catch(() => {});
   }
 
   private ofData(subscribed: Subscribed, now: EpochMs): QueuedEvent[] {
     const events: QueuedEvent[] = [];
-    for (const feed of this.options.releases.feeds) {
+    for (const feed of this.services.releases.feeds) {
       if (feed.held !== undefined && subscribed.has("feed.held")) events.push(heldEvent(feed, feed.held));
       if ((feed.stale || feed.state === "expired") && subscribed.has("data.stale"))
         events.push(staleEvent(feed, now));
@@ -141,7 +138,7 @@ export class WebhookEvents {
     const days = new Set([dayOf(now - LATE_USAGE_MS), dayOf(now)]);
     const events: QueuedEvent[] = [];
     for (const day of days) {
-      for (const key of await this.options.usage.readExhausted(day)) {
+      for (const key of await this.services.store.usage.readExhausted(day)) {
         const data = { key: key.id, name: key.name, quota: key.quota, day };
         events.push({
           key: `key.quota_reached/${key.id}/${day}`,
@@ -155,7 +152,7 @@ export class WebhookEvents {
   /** Queues events, and reports deliveries that were dropped, except those that were dropped before. */
   private async queue(...given: Parameters<DeliveryStore["queue"]>): Promise<readonly Dropped[]> {
     const [events] = given;
-    const { dropped } = await this.options.deliveries.queue(...given);
+    const { dropped } = await this.services.store.deliveries.queue(...given);
     const news = dropped.filter((one) => !this.missed.has(placeOf(one)));
     if (news.length > 0) this.reportDropped(events[0]!.message.type, news);
     return dropped;
@@ -166,7 +163,7 @@ export class WebhookEvents {
     this.dropped += news.length;
     for (const webhook of new Set(news.map((one) => one.webhook))) {
       const { length: dropped } = news.filter((one) => one.webhook === webhook);
-      this.options.log.error("webhook-queue-full", { webhook, type, dropped });
+      this.services.log.error("webhook-queue-full", { webhook, type, dropped });
     }
   }
 
@@ -181,7 +178,7 @@ export class WebhookEvents {
   }
 
   private async tellVerdicts(): Promise<void> {
-    const { decisions, releases, overrides, now } = this.options;
+    const { store, releases, overrides, now } = this.services;
     const { current } = releases;
     // Without data, no verdict can have changed.
     if (current === undefined || current.manifest.missing.includes("disposable")) return;
@@ -194,7 +191,7 @@ export class WebhookEvents {
       return;
     }
     const changing = this.unchangedAt === undefined ? at : this.unchangedAt - OTHER_HOSTS_MS;
-    for await (const page of decisions.domainsSince(at - DECISIONS_MS, changing)) {
+    for await (const page of store.decisions.domainsSince(at - DECISIONS_MS, changing)) {
       if (this.isStopped) return;
       await this.tellChanged(page, changing, current);
     }
@@ -208,13 +205,13 @@ export class WebhookEvents {
     changing: EpochMs,
     { manifest }: NamedRelease,
   ): Promise<void> {
-    const { decisions, deliveries, lookUp, now } = this.options;
+    const { store, now } = this.services;
     // The verdict that the newest decision before the change used, unless it had no data.
     const held = new Map(decided.map(({ domain, newest }) => [domain, verdictOf(newest)]));
     const domains = [...held.keys()].filter((domain) => held.get(domain) !== undefined);
     if (domains.length === 0) return;
-    const verdicts = await lookUp(domains);
-    const told = await deliveries.toldVerdicts(domains);
+    const verdicts = await this.lookUp(domains);
+    const told = await store.deliveries.toldVerdicts(domains);
     const at = now();
     for (const [i, domain] of domains.entries()) {
       const verdict = verdicts[i];
@@ -222,7 +219,7 @@ export class WebhookEvents {
       const after = verdict.disposable;
       const before = told.get(domain) ?? held.get(domain)!;
       if (before === after) continue;
-      const { items: all } = await decisions.list(
+      const { items: all } = await store.decisions.list(
         { limit: MAX_DECISIONS },
         { domain, since: at - DECISIONS_MS },
       );
@@ -254,6 +251,21 @@ export class WebhookEvents {
       if (events.length > 0) await this.queue(events, { domain, disposable: after });
     }
   }
+}
+
+/** Returns a function that looks up verdicts on domains. A verdict is undefined for text that is not a domain. */
+export function domainVerdicts({ releases, overrides }: Pick<WebhookServices, "releases" | "overrides">) {
+  return async (domains: readonly string[]): Promise<readonly (EmailVerdict | undefined)[]> => {
+    const release = releases.open();
+    if (release === undefined) throw new Error("no data release is loaded");
+    const source = { release, overrides: overrides.current, now: Date.now() };
+    const caller = { owner: "webhooks", signal: new AbortController().signal };
+    const { lookUpValues } = await import("../lookup/operator-lookup.ts"); // loads the language of rules as well
+    const found = await lookUpValues(source, domains, 1, caller);
+    return (found as { kind: string; email?: EmailVerdict }[]).map(({ kind, email }) =>
+      kind === "domain" && email !== undefined && "disposable" in email ? email : undefined,
+    );
+  };
 }
 
 const placeOf = ({ key, webhook }: Dropped) => `${webhook} ${key}`;

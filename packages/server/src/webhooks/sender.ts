@@ -3,11 +3,12 @@
 // If the database is unreachable, the sender retries. Cost: without webhooks, one query every 5 s; otherwise, three per
 // second, and more while deliveries are due.
 
-import { WEBHOOK_OUTCOMES, type WebhookEvent, type WebhookOutcome } from "@inkling/contract";
+import { WEBHOOK_OUTCOMES, type WebhookOutcome } from "@inkling/contract";
 import { messageOf, Poller } from "@inkling/data";
 import type { Attempt, ClaimedDelivery, DeliveryStore, QueueState } from "@inkling/store/deliveries";
 import type { WebhookStore } from "@inkling/store/webhooks";
 import type { Log } from "../telemetry/log.ts";
+import type { WebhookEvents } from "./events.ts";
 import { type SendOptions, send } from "./send.ts";
 
 const POLL_MS = 1_000;
@@ -21,8 +22,8 @@ interface WebhookSenderOptions extends Omit<SendOptions, "signal"> {
   readonly store: { readonly webhooks: WebhookStore; readonly deliveries: DeliveryStore };
   readonly log: Pick<Log, "info" | "error">;
   readonly pollMs?: number;
-  /** Runs with each poll. It queues events of the types to which any webhook subscribes. */
-  readonly findEvents?: (subscribed: ReadonlySet<WebhookEvent>) => Promise<void>;
+  /** Finds events with each poll. */
+  readonly events?: WebhookEvents;
 }
 
 export class WebhookSender {
@@ -54,6 +55,12 @@ export class WebhookSender {
     this.stopping.abort();
     await this.poller.stop();
     await Promise.all([...this.underWay.values()].flatMap((attempts) => [...attempts]));
+    await this.options.events?.stop();
+  }
+
+  /** Deliveries that were dropped since startup, because too many waited for their webhook. */
+  get dropped(): number {
+    return this.options.events?.dropped ?? 0;
   }
 
   private async poll(): Promise<void> {
@@ -72,7 +79,7 @@ export class WebhookSender {
 
   /** @returns true if there are any webhooks */
   private async work(): Promise<boolean> {
-    const { store, findEvents } = this.options;
+    const { store, events: found } = this.options;
     const webhooks = await store.webhooks.list();
     if (webhooks.length === 0) {
       this.queue = { waiting: 0, oldestAt: undefined };
@@ -80,9 +87,9 @@ export class WebhookSender {
     }
     const enabled = webhooks.filter(({ disabledAt }) => disabledAt === undefined);
     // If this fails, due deliveries are still sent.
-    const failure = await findEvents?.(new Set(enabled.flatMap(({ events }) => events))).catch(
-      (error: unknown) => ({ error }),
-    );
+    const failure = await found
+      ?.find(new Set(enabled.flatMap(({ events }) => events)))
+      .catch((error: unknown) => ({ error }));
     await this.sendDue();
     this.queue = await store.deliveries.state();
     if (performance.now() - this.forgotAt >= FORGET_MS) {
@@ -109,7 +116,7 @@ export class WebhookSender {
 
   /** Never rejects. */
   private async attempt(claimed: ClaimedDelivery): Promise<void> {
-    const { store, log, ...options } = this.options;
+    const { store, log, events: _, ...options } = this.options;
     const { signal } = this.stopping;
     try {
       const found = await store.webhooks.signing(claimed.webhookId);

@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { METRICS, OPERATIONS } from "@inkling/contract";
 import { dataStates, type LoadedRelease, type Release } from "@inkling/engine";
 import { METRIC_BOUNDS } from "@inkling/store/traffic-counts";
-import type { StatusSource } from "../lookup/status.ts";
-import { Counts, slotOf } from "./counts.ts";
-import type { MetricsSource } from "./metric-readers.ts";
+import { testSettings } from "../../../../test/harness/server-options.ts";
+import { Counts, slotOf } from "../telemetry/counts.ts";
 import { metricsText } from "./metrics.ts";
+import type { Services } from "./services.ts";
 
 const manifest = {
   id: "0123456789ab",
@@ -34,17 +34,16 @@ const manifest = {
 } as unknown as Release;
 const loaded = { name: "n", manifest, states: dataStates(manifest) } as unknown as LoadedRelease;
 
-function source(current: LoadedRelease | undefined, counts = new Counts()): MetricsSource & StatusSource {
-  return {
+function services(current: LoadedRelease | undefined, counts = new Counts(), over: object = {}): Services {
+  const made = {
     version: "1.2.3",
-    allowMissing: false,
-    isReady: current !== undefined,
-    releases: { current, refused: undefined, since: undefined },
+    settings: testSettings({ decisionsMaxMb: 2 }),
+    releases: { current, refused: undefined, since: undefined, feeds: current?.manifest.feeds ?? [] },
     keyring: {
       refused: new Set(),
       state: { loaded: true, keys: 3, checkedAt: 2_000, failures: 0, lastError: undefined },
     },
-    counts,
+    serving: { counts, workers: { states: new Map([["serving", 1]]), restarts: 0 } },
     notices: { state: "listening" },
     group: {
       state: { hosts: 3, isUnreachable: false, silentSeconds: 0.2, failures: 0, clockOffsetMs: 40 },
@@ -53,21 +52,23 @@ function source(current: LoadedRelease | undefined, counts = new Counts()): Metr
       state: { pending: 4, oldestMs: 1_500, failures: 2 },
     },
     decisions: { state: { waiting: 3, stored: 70, dropped: 5, recalled: 6, notRecalled: 2 } },
-    storage: { decisionsBytes: 2_000, decisionsLimitBytes: 10_000 },
-    workers: { states: new Map([["serving", 1]]), restarts: 0 },
+    store: {
+      retention: { decisions: { bytes: 2_000 } },
+      tables: { unreadable: { counts: new Map([["keys", 2]]) } },
+    },
     webhooks: {
       attempts: new Map([["delivered", 5]]),
       dropped: 7,
       queue: { waiting: 3, oldestAt: Date.UTC(2026, 5, 1, 11, 59) },
     },
-    unreadable: { counts: new Map([["keys", 2]]) },
     overrides: { current: { all: Array(8).fill({}) }, state: { checkedAt: 3_000 } },
     now: () => Date.UTC(2026, 5, 1, 12),
     adminProblems: new Map([["CSRF_REJECTED", 2]]),
-    startedAt: 1_000,
+    ...over,
   };
+  return made as unknown as Services;
 }
-function lines(of: MetricsSource): string[] {
+function lines(of: Services): string[] {
   const text = metricsText(of);
   return text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 }
@@ -87,7 +88,7 @@ describe("metrics", () => {
     counts.countLookup("geolocate", "test", "single");
     counts.countLookup("email", "test", "batch");
     counts.countProblem("KEY_MISSING");
-    const text = lines(source(loaded, counts));
+    const text = lines(services(loaded, counts));
     for (const line of [
       'inkling_http_requests_total{route="/v1/ip-intel/geolocate/{ip}",status="200",key="live"} 1',
       'inkling_http_requests_total{route="none",status="404",key="none"} 1',
@@ -128,7 +129,7 @@ describe("metrics", () => {
   });
 
   test("what alerts compare is 0 from the start: rate() takes no rise from a series that appears", () => {
-    const text = lines(source(undefined));
+    const text = lines(services(undefined));
     for (const line of [
       'inkling_http_requests_total{route="/v1/ip-intel/reputation/{ip}",status="503",key="live"} 0',
       'inkling_http_requests_total{route="/v1/ip-intel/reputation/{ip}",status="503",key="none"} 0',
@@ -154,7 +155,7 @@ describe("metrics", () => {
     counts.countMxHit();
     counts.countMxAnswer("nxdomain");
     counts.countMxAnswer("skipped");
-    const text = lines(source(loaded, counts));
+    const text = lines(services(loaded, counts));
     for (const line of [
       'inkling_mx_checks_total{outcome="nxdomain"} 1',
       'inkling_mx_checks_total{outcome="skipped"} 1',
@@ -172,13 +173,13 @@ describe("metrics", () => {
   test("a scrape adds nothing to the next", async () => {
     const counts = new Counts();
     counts.recordAnswer(1, 200, "live", 0.02);
-    const of = source(loaded, counts);
+    const of = services(loaded, counts);
     const requests = () => metricsText(of).match(/^inkling_http_requests_total.*$/m)?.[0];
     expect(requests()).toBe(requests());
   });
 
   test("what is not known is not 0", async () => {
-    const text = lines(source(undefined));
+    const text = lines(services(undefined));
     const names = text.map((line) => line.split(/[ {]/)[0]!);
     for (const name of ["inkling_release_age_seconds", "inkling_release_info"]) {
       expect(names).not.toContain(name);
@@ -189,7 +190,7 @@ describe("metrics", () => {
   test("the histogram is cumulative and adds up", async () => {
     const counts = new Counts();
     for (const ms of [0.001, 0.02, 0.02, 3, 10_000]) counts.recordAnswer(2, 200, "live", ms);
-    const text = lines(source(loaded, counts)).filter(
+    const text = lines(services(loaded, counts)).filter(
       (line) => line.includes("duration_seconds") && line.includes(`route="${OPERATIONS.email.path}"`),
     );
     const bucket = (le: string) =>
@@ -218,14 +219,15 @@ describe("metrics", () => {
 });
 
 test("every metric is there", () => {
-  const text = metricsText(source(loaded));
+  const text = metricsText(services(loaded));
   expect([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name!)).toEqual(Object.keys(METRICS));
 });
 
 test("text that Prometheus reads: labels escaped, numbers of any kind, a line end at the end", () => {
   const counts = new Counts();
   counts.recordAnswer(0, 200, "live", 0.02);
-  const of = { ...source(loaded, counts), version: 'a"b\\c\nd', startedAt: Number.NEGATIVE_INFINITY };
+  const usage = { state: { pending: 0, oldestMs: Number.NEGATIVE_INFINITY, failures: 0 } };
+  const of = services(loaded, counts, { version: 'a"b\\c\nd', usage });
   const text = metricsText(of);
   expect(text).toMatch(/^inkling_build_info\{.*version="a\\"b\\\\c\\nd".*\} 1$/m);
   expect(text).toMatch(/^\w+ -Inf$/m);

@@ -3,12 +3,12 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { parseNewKey } from "@inkling/store/keys/key-input";
-import type { TokenRecord } from "@inkling/store/keys/key-table";
+import type { KeyUpdate, TokenRecord } from "@inkling/store/keys/key-table";
 import { Keyring } from "@inkling/store/keys/keyring";
 import { RevokedFile } from "@inkling/store/keys/revoked-file";
 import { keyUpdate } from "../../../../test/harness/key-updates.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
-import { RevokedKeys } from "./revoked-keys.ts";
+import { ActiveKeys } from "./active-keys.ts";
 
 const TOKEN = {
   hash: "0".repeat(64),
@@ -23,22 +23,19 @@ test.each([
   const keyring = new Keyring();
   const file = new RevokedFile(join(temporaryFolder(), "revoked"));
   const events: unknown[] = [];
-  const revoked = new RevokedKeys({
-    file,
-    store: { readRevocations: async () => ({ last: 0, revocations: [] }) },
+  const services = {
+    settings: { checkMs: 600_000 },
     keyring,
-    log: { error: (event, fields) => void events.push([event, fields?.keys]) },
+    keys: { take: (update: KeyUpdate) => keyring.replace(update) },
+    log: { error: (event: string, fields: { keys?: number }) => void events.push([event, fields.keys]) },
     serving: { publish: () => {} },
-    checkMs: 600_000,
-  });
-  const activate = (tokens: readonly TokenRecord[]) => {
-    keyring.replace(keyUpdate("1", tokens));
-    revoked.apply();
   };
-  revoked.follow({ refresh: async () => activate(isRevoked ? [] : [TOKEN]) });
+  const activeKeys = new ActiveKeys(services as never, file);
+  const activate = (tokens: readonly TokenRecord[]) => activeKeys.activate(keyUpdate("1", tokens));
+  activeKeys.follow({ refresh: async () => activate(isRevoked ? [] : [TOKEN]) });
   file.add([{ id: "key_a", at: 0, author: "test" }]);
   activate([TOKEN]);
-  await revoked.logAdded(new Set());
+  await Bun.sleep(0);
   expect(events).toEqual(logged);
-  await revoked.stop();
+  await activeKeys.stop();
 });

@@ -1,4 +1,5 @@
-// app-options.ts: an App for tests, with one key whose token is "good", no limits, no overrides, and a clock at noon.
+// thread-services.ts: the services of an App for tests, with one key whose token is "good", no limits, no overrides, and a
+// clock at noon.
 
 import {
   cleanAnswer,
@@ -11,11 +12,13 @@ import {
   parseEmail,
   type Release,
 } from "@inkling/engine";
-import type { AppOptions } from "../../packages/server/src/api/app.ts";
-import { PublicDocuments } from "../../packages/server/src/api/documents.ts";
-import { VisitorCounts } from "../../packages/server/src/decisions/visitor-counts.ts";
 import { cellsOnDemand } from "../../packages/server/src/limits/key-cells.testing.ts";
+import { BatchMemory } from "../../packages/server/src/limits/memory.ts";
 import { Buckets } from "../../packages/server/src/limits/token-bucket.ts";
+import { VisitorCounts } from "../../packages/server/src/limits/visitor-counts.ts";
+import type { EmailChecks } from "../../packages/server/src/lookup/mx.ts";
+import { Pipeline } from "../../packages/server/src/lookup/pipeline.ts";
+import type { ThreadServices } from "../../packages/server/src/lookup/thread-services.ts";
 import { Counts } from "../../packages/server/src/telemetry/counts.ts";
 import { Log } from "../../packages/server/src/telemetry/log.ts";
 import type { Decisions } from "../../packages/store/src/decisions/record.ts";
@@ -37,6 +40,10 @@ export const KEY: Key = {
   revokedAt: undefined,
 };
 
+const onlyGood: Authenticate = (header) =>
+  header === "Bearer good" ? { ok: true, key: KEY } : { ok: false, code: "KEY_INVALID" };
+const NO_CHECKS: Pick<EmailChecks, "checkMx"> = { checkMx: () => ({ outcome: "found", known: [] }) };
+
 const refuse = () => {
   throw new Error("this server stores no decisions");
 };
@@ -48,12 +55,31 @@ const NO_DECISIONS: Decisions = {
   recall: refuse,
 };
 
+/** Returns the state of a release that is in use. */
+export const inUse = (current: LoadedRelease | undefined): ThreadServices["releases"] => ({
+  current,
+  feeds: current?.manifest.feeds ?? [],
+  channel: undefined,
+  refused: undefined,
+  since: NOON,
+});
+
+type Authenticate = ThreadServices["keyring"]["authenticate"];
+
+export interface Over extends Partial<ThreadServices> {
+  /** The release in use. */
+  readonly release?: LoadedRelease | undefined;
+  readonly authenticate?: Authenticate;
+  readonly checks?: Pick<EmailChecks, "checkMx">;
+}
+
 /**
+ * @param over services that replace the defaults
  * @param row what the test keeps of each recorded lookup, refusal and batch value
  * @param used the key's earlier lookups
  */
-export function testOptions<T>(
-  over: Partial<AppOptions>,
+export function testServices<T>(
+  { release, authenticate = onlyGood, checks = NO_CHECKS, ...over }: Over,
   row: (keyId: KeyId, counted: Counted, count: number) => T,
   used = 0,
 ) {
@@ -62,15 +88,14 @@ export function testOptions<T>(
   const batched: T[] = [];
   const lines: string[] = [];
   let today = used;
-  const options: AppOptions = {
+  const { counts = new Counts() } = over;
+  const services: Omit<ThreadServices, "pipeline"> = {
     version: "0.0.0",
     memoryKeys: [],
-    allowMissing: false,
-    releases: { current: undefined, refused: undefined, since: NOON },
+    releases: inUse(release),
     keyring: {
       state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },
-      authenticate: (header) =>
-        header === "Bearer good" ? { ok: true, key: KEY } : { ok: false, code: "KEY_INVALID" },
+      authenticate,
     },
     buckets: new Buckets({ rate: 0, burst: 1 }, cellsOnDemand(NOON)),
     usage: {
@@ -92,10 +117,10 @@ export function testOptions<T>(
     visits: new VisitorCounts(new Uint8Array(32)),
     decisions: NO_DECISIONS,
     settings: testSettings(),
-    checks: { checkMx: () => ({ outcome: "found", known: [] }) },
-    documents: async () => new PublicDocuments("0.0.0"),
     trustedProxies: [],
-    counts: new Counts(),
+    memory: new BatchMemory(),
+    tracer: undefined,
+    counts,
     log: new Log({ level: "access", write: (text) => lines.push(text), now: () => NOON }),
     now: () => NOON,
     elapsed: () => 0,
@@ -103,7 +128,8 @@ export function testOptions<T>(
     randomBytes: (n) => new Uint8Array(n),
     ...over,
   };
-  return { options, counts: options.counts, recorded, refused, batched, lines };
+  const pipeline = new Pipeline(checks, counts, services.usage);
+  return { services: { ...services, pipeline }, counts, recorded, refused, batched, lines };
 }
 
 /** Returns a segment that knows nothing about any address, except what `over` does. */

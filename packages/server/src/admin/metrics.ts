@@ -1,85 +1,39 @@
-// metric-readers.ts: reads each metric except the latency histogram. The rows of all metrics are in
-// contract/src/metrics.ts.
+// metrics.ts: reads all metrics at scrape time, and formats them for /metrics in Prometheus' text format. The rows of all
+// metrics are in contract/src/metrics.ts.
+//
+// Source: https://prometheus.io/docs/instrumenting/exposition_formats/, version 0.0.4.
 
-import type { LabelsOf, METRICS, MetricName } from "@inkling/contract";
-import type { ChannelReport } from "@inkling/data";
-import { type FeedReport, feedAgeSeconds, type Release } from "@inkling/engine";
-import type { KeyringState } from "@inkling/store/keys/keyring";
-import type { Counts } from "./counts.ts";
+import { type LabelsOf, METRICS, type MetricName, type MetricRow } from "@inkling/contract";
+import { type FeedReport, feedAgeSeconds } from "@inkling/engine";
+import { METRIC_BOUNDS } from "@inkling/store/traffic-counts";
+import { readiness } from "../lookup/status.ts";
+import { BYTES_PER_MB, type Services } from "./services.ts";
 
-/** The parts of the server's objects that metrics are read from. Times are epoch ms. */
-export interface MetricsSource {
-  readonly version: string;
-  readonly counts: Counts;
-  /** Does `/readyz` return 200? */
-  readonly isReady: boolean;
-  readonly releases: {
-    readonly current: { readonly name: string; readonly manifest: Release } | undefined;
-    readonly wanted?: string | undefined;
-    readonly refused: { readonly name: string } | undefined;
-    readonly failedBuild?: object | undefined;
-    readonly channel?: ChannelReport | undefined;
-    /** The current state of the feeds; if undefined, the state in the release's manifest applies. */
-    readonly feeds?: readonly FeedReport[];
-  };
-  readonly keyring: {
-    readonly refused: ReadonlySet<string>;
-    readonly state: Pick<KeyringState, "keys" | "checkedAt" | "failures" | "stale">;
-  };
-  /** Whether notices report changes by other hosts. "off" is for SQLite. */
-  readonly notices: { readonly state: "off" | "polling" | "listening" };
-  /** The group of hosts on one PostgreSQL database; undefined with SQLite. */
-  readonly group?:
-    | {
-        readonly state: {
-          readonly hosts: number;
-          readonly isUnreachable: boolean;
-          readonly silentSeconds: number;
-          readonly failures: number;
-          /** This host's clock minus the database's, in milliseconds; undefined before the first reply. */
-          readonly clockOffsetMs: number | undefined;
-        };
-      }
-    | undefined;
-  readonly overrides: {
-    readonly current: { readonly all: readonly object[] };
-    readonly state: { readonly checkedAt: number | undefined };
-  };
-  /** Rows of the database that this version cannot read, by table. */
-  readonly unreadable: { readonly counts: ReadonlyMap<string, number> };
-  readonly usage: {
-    readonly state: { readonly pending: number; readonly oldestMs: number; readonly failures: number };
-  };
-  /** Decisions that are stored or wait to be stored. */
-  readonly decisions: {
-    readonly state: Readonly<Record<"waiting" | "stored" | "dropped" | "recalled" | "notRecalled", number>>;
-  };
-  /** The space that stored decisions take, and the maximum. */
-  readonly storage: { readonly decisionsBytes: number; readonly decisionsLimitBytes: number };
-  readonly webhooks: {
-    readonly attempts: Iterable<readonly [outcome: string, count: number]>;
-    readonly dropped: number;
-    readonly queue: { readonly waiting: number; readonly oldestAt: number | undefined };
-  };
-  /** Problems of the admin API by code. */
-  readonly adminProblems: Iterable<readonly [code: string, count: number]>;
-  /** Number of threads that answer requests, by state. */
-  readonly workers: { readonly states: ReadonlyMap<string, number>; readonly restarts: number };
-  readonly now: () => number;
-  readonly startedAt: number;
+export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+type Labels = Readonly<Record<string, string | number>>;
+
+const HISTOGRAM = "inkling_http_request_duration_seconds";
+
+/** Returns the reasons why this server should not receive requests; none if it is ready. */
+export function serverReadiness(services: Services): string[] {
+  const { isDraining, workers } = services.serving;
+  const reasons = readiness(services, isDraining);
+  if (!workers.states.get("serving")) reasons.push("no thread answers requests");
+  return reasons;
 }
 
 type Sample<Label extends string> = readonly [labels: Readonly<Record<Label, string>>, value: number];
 
 /** Reads a metric. Undefined values are not shown. */
-export type MetricReader<Label extends string = string> = (
-  source: MetricsSource,
+type MetricReader<Label extends string = string> = (
+  services: Services,
 ) => number | undefined | Iterable<Sample<Label>>;
 
 /** Returns a value for each feed of the release. Undefined values are not shown. */
 function perFeed(read: (feed: FeedReport, now: number) => number | undefined): MetricReader<"feed"> {
   return ({ releases, now }) =>
-    (releases.feeds ?? releases.current?.manifest.feeds ?? []).flatMap((feed): Sample<"feed">[] => {
+    releases.feeds.flatMap((feed): Sample<"feed">[] => {
       const value = read(feed, now());
       return value === undefined ? [] : [[{ feed: feed.id }, value]];
     });
@@ -94,22 +48,22 @@ type Readers = {
     : Name]: MetricReader<LabelsOf<Name>>;
 };
 
-export const READERS: Readers = {
-  inkling_http_requests_total: ({ counts }) =>
+const READERS: Readers = {
+  inkling_http_requests_total: ({ serving: { counts } }) =>
     Array.from(counts.requestRows(true), ({ route, status, audience, count }) => [
       { route, status, key: audience },
       count,
     ]),
-  inkling_lookups_total: ({ counts }) =>
+  inkling_lookups_total: ({ serving: { counts } }) =>
     Array.from(counts.lookupRows(true), ({ lookup, audience, kind, count }) => [
       { lookup, key: audience, request: kind },
       count,
     ]),
-  inkling_problems_total: ({ counts }) =>
+  inkling_problems_total: ({ serving: { counts } }) =>
     Array.from(counts.problemRows(), ([code, count]) => [{ code }, count]),
   inkling_admin_problems_total: ({ adminProblems }) =>
     Array.from(adminProblems, ([code, count]) => [{ code }, count]),
-  inkling_ready: ({ isReady }) => flag(isReady),
+  inkling_ready: (services) => flag(serverReadiness(services).length === 0),
   inkling_release_info: ({ releases: { current } }) =>
     current === undefined ? [] : [[{ id: current.manifest.id, name: current.name }, 1]],
   inkling_release_wanted_info: ({ releases: { wanted } }) =>
@@ -138,8 +92,8 @@ export const READERS: Readers = {
   inkling_keys: ({ keyring }) => keyring.state.keys,
   inkling_overrides: ({ overrides }) => overrides.current.all.length,
   inkling_overrides_checked_timestamp_seconds: ({ overrides }) => seconds(overrides.state.checkedAt),
-  inkling_unreadable_rows: ({ unreadable }) =>
-    Array.from(unreadable.counts, ([table, count]) => [{ table }, count]),
+  inkling_unreadable_rows: ({ store }) =>
+    Array.from(store.tables.unreadable.counts, ([table, count]) => [{ table }, count]),
   inkling_database_reachable: ({ keyring }) => flag(keyring.state.failures === 0),
   inkling_keys_checked_timestamp_seconds: ({ keyring }) => seconds(keyring.state.checkedAt),
   inkling_keys_revoked_here: ({ keyring }) => keyring.refused.size,
@@ -164,9 +118,9 @@ export const READERS: Readers = {
     [{ result: "answered" }, state.recalled],
     [{ result: "failed" }, state.notRecalled],
   ],
-  inkling_decisions_stored_bytes: ({ storage }) => storage.decisionsBytes,
-  inkling_decisions_limit_bytes: ({ storage }) => storage.decisionsLimitBytes,
-  inkling_trace_spans_total: ({ counts }) =>
+  inkling_decisions_stored_bytes: ({ store }) => store.retention.decisions.bytes,
+  inkling_decisions_limit_bytes: ({ settings }) => settings.decisionsMaxMb * BYTES_PER_MB,
+  inkling_trace_spans_total: ({ serving: { counts } }) =>
     Array.from(counts.spanRows(), ([outcome, count]) => [{ outcome }, count]),
   inkling_webhook_attempts_total: ({ webhooks }) =>
     Array.from(webhooks.attempts, ([outcome, count]) => [{ outcome }, count]),
@@ -174,22 +128,72 @@ export const READERS: Readers = {
   inkling_webhook_queue: ({ webhooks }) => webhooks.queue.waiting,
   inkling_webhook_queue_oldest_seconds: ({ webhooks: { queue }, now }) =>
     queue.oldestAt === undefined ? 0 : Math.max(0, (now() - queue.oldestAt) / 1000),
-  inkling_mx_checks_total: ({ counts: { mx } }) =>
-    Array.from(mx.answers, ([outcome, count]) => [{ outcome }, count]),
-  inkling_mx_lookups_total: ({ counts: { mx } }) =>
-    Array.from(mx.lookups, ([outcome, count]) => [{ outcome }, count]),
-  inkling_mx_lookup_seconds_total: ({ counts: { mx } }) => mx.seconds,
-  inkling_mx_cache_hits_total: ({ counts: { mx } }) => mx.hits,
-  inkling_mx_lookups_in_flight: ({ counts: { mx } }) => mx.state.underWay,
-  inkling_mx_lookups_waiting: ({ counts: { mx } }) => mx.state.waiting,
-  inkling_mx_cache_entries: ({ counts: { mx } }) => mx.state.cached,
-  inkling_workers: ({ workers }) => Array.from(workers.states, ([state, count]) => [{ state }, count]),
-  inkling_worker_restarts_total: ({ workers }) => workers.restarts,
+  inkling_mx_checks_total: ({ serving: { counts } }) =>
+    Array.from(counts.mx.answers, ([outcome, count]) => [{ outcome }, count]),
+  inkling_mx_lookups_total: ({ serving: { counts } }) =>
+    Array.from(counts.mx.lookups, ([outcome, count]) => [{ outcome }, count]),
+  inkling_mx_lookup_seconds_total: ({ serving: { counts } }) => counts.mx.seconds,
+  inkling_mx_cache_hits_total: ({ serving: { counts } }) => counts.mx.hits,
+  inkling_mx_lookups_in_flight: ({ serving: { counts } }) => counts.mx.state.underWay,
+  inkling_mx_lookups_waiting: ({ serving: { counts } }) => counts.mx.state.waiting,
+  inkling_mx_cache_entries: ({ serving: { counts } }) => counts.mx.state.cached,
+  inkling_workers: ({ serving: { workers } }) =>
+    Array.from(workers.states, ([state, count]) => [{ state }, count]),
+  inkling_worker_restarts_total: ({ serving }) => serving.workers.restarts,
   inkling_build_info: ({ version }) => [[{ version }, 1]],
   process_cpu_seconds_total: () => {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6;
   },
   process_resident_memory_bytes: () => process.memoryUsage.rss(),
-  process_start_time_seconds: ({ startedAt }) => seconds(startedAt),
+  process_start_time_seconds: () => performance.timeOrigin / 1000,
 };
+
+/** Returns the current values of all metrics. */
+export function metricsText(services: Services): string {
+  const readers: Readonly<Record<string, MetricReader | undefined>> = READERS;
+  const rows: [string, MetricRow][] = Object.entries(METRICS);
+  const blocks = rows.map(([name, { type, help }]) => {
+    const read = readers[name];
+    return block(
+      name,
+      type,
+      help,
+      read === undefined ? latencySamples(services) : samples(name, read(services)),
+    );
+  });
+  return `${blocks.join("\n\n")}\n`;
+}
+
+function samples(name: string, read: ReturnType<MetricReader>): string[] {
+  if (read === undefined) return [];
+  if (typeof read === "number") return [sample(name, {}, read)];
+  return Array.from(read, ([labels, value]) => sample(name, labels, value));
+}
+
+function block(name: string, type: string, help: string, samples: readonly string[]): string {
+  const text = help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
+  return [`# HELP ${name} ${text}`, `# TYPE ${name} ${type}`, ...samples].join("\n");
+}
+
+function sample(name: string, labels: Labels, value: number): string {
+  const pairs = Object.entries(labels).map(([label, of]) => `${label}="${escaped(String(of))}"`);
+  return `${name}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${numberText(value)}`;
+}
+
+const escaped = (text: string) =>
+  text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
+
+const numberText = (value: number) =>
+  Number.isNaN(value) ? "NaN" : String(value).replace(/^(-?)Infinity$/, (_, sign) => `${sign || "+"}Inf`);
+
+/** Formats the latency histogram: the number of requests up to each bound, the total duration, and the total number. */
+function latencySamples({ serving: { counts } }: Services): string[] {
+  const name = HISTOGRAM;
+  return Array.from(counts.latencyRows()).flatMap(({ route, upTo, count, seconds }) => [
+    ...METRIC_BOUNDS.map((bound, i) => sample(`${name}_bucket`, { le: String(bound), route }, upTo[i]!)),
+    sample(`${name}_bucket`, { le: "+Inf", route }, count),
+    sample(`${name}_sum`, { route }, seconds),
+    sample(`${name}_count`, { route }, count),
+  ]);
+}
