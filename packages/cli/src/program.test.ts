@@ -630,7 +630,7 @@ describe("output for programs", () => {
     expect(out).toMatch(
       /^note {5}data: is_abuser is partial \(ipsum-3 is missing\).*\n +-> run `inkling data status` to see why/m,
     );
-    expect(out).not.toContain("503");
+    expect(out).not.toContain(" 503");
   });
 
   /** Writes the report of a build two hours ago. */

@@ -12,10 +12,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { PRIVATE_FILE, temporaryPath } from "./atomic-file.ts";
+import { isAtWork, PRIVATE_FILE, startOf, temporaryPath } from "./atomic-file.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { giveToFolderOwner } from "./ownership.ts";
-import { isAtWork, startOf } from "./process-start.ts";
 
 export class DataFolderLocked extends Error {
   override readonly name = "DataFolderLocked";

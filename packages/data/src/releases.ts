@@ -13,7 +13,7 @@ import {
   unfoundedAnswers,
 } from "@inkling/engine";
 import { replaceFile } from "./atomic-file.ts";
-import { buildHint, messageOf } from "./errors.ts";
+import { messageOf, remedyFor } from "./errors.ts";
 import { sha256Hex } from "./fingerprints.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { accessHint, isDenied } from "./ownership.ts";
@@ -209,7 +209,7 @@ function noRelease(dataDir: string): ReleaseError {
       `${dataDir} does not exist`,
       "check the path (--data-dir or INKLING_DATA_DIR), or build a release there with `inkling data update`",
     );
-  return new ReleaseError(`there is no release in ${dataDir}`, buildHint(dataDir));
+  return new ReleaseError(`there is no release in ${dataDir}`, remedyFor("none", dataDir));
 }
 
 /** Returns an error if this user may not read the data folder; undefined if the folder is readable or missing. */

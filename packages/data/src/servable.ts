@@ -11,7 +11,7 @@ import {
   requireCurrentName,
   requireKeptName,
 } from "./releases.ts";
-import { brokenSegments, damageHint, hintFor, isOfOtherVersion } from "./verify.ts";
+import { brokenSegments, damageHint, hintFor } from "./verify.ts";
 
 /**
  * The current release, if a quick check finds its files usable; otherwise the problem that keeps it from being served.
@@ -43,12 +43,7 @@ export function openServable(dataDir: string): LoadedRelease {
   const name = requireCurrentName(dataDir);
   const current = findCurrent(dataDir);
   const broken = current === undefined ? [] : brokenSegments(dataDir, current.manifest);
-  throw new ReleaseError(
-    problem ?? "",
-    isOfOtherVersion(broken) // earlier releases most likely have the same format version, so a rollback would not help
-      ? hintFor(dataDir, broken)
-      : damageHint(dataDir, name),
-  );
+  throw new ReleaseError(problem ?? "", hintFor(dataDir, broken, damageHint(dataDir, name)));
 }
 
 /**

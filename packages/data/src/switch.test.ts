@@ -260,16 +260,13 @@ describe("segments", () => {
   );
 
   test("files that cannot be read are a matter of the machine, damaged files of a build", () => {
-    const verdict = (kind: "geo" | "reputation" | "email", more: object) => ({
-      kind,
-      file: `segments/${kind}.seg`,
-      bytes: 1,
-      problem: "p",
-      ...more,
+    const verdict = (kind: "geo" | "reputation" | "email", state: "unreadable" | "gone" | "damaged") => ({
+      ...{ kind, file: `segments/${kind}.seg`, bytes: 1 },
+      ...{ state, problem: "p" },
     });
-    const unread = verdict("geo", { isRetryable: true });
-    const gone = verdict("reputation", { isGone: true });
-    const damaged = verdict("email", {});
+    const unread = verdict("geo", "unreadable");
+    const gone = verdict("reputation", "gone");
+    const damaged = verdict("email", "damaged");
     expect(hintFor("none", [unread])).toContain("the permissions of these files");
     expect(hintFor("none", [unread, gone])).toContain("data update");
     expect(hintFor("none", [unread, damaged])).toContain("data update");
@@ -297,7 +294,7 @@ describe("segments", () => {
     writeFileSync(join(dataDir, `segments/${sha256}.seg`), bytes);
     makeCurrent(dataDir, name);
     const verdicts = verifySegments(dataDir, openManifest(dataDir, name));
-    expect(verdicts).toMatchObject([{ isIntact: true }]);
+    expect(verdicts).toMatchObject([{ state: "foreign" }]);
     expect(verdicts[0]!.problem).toMatch(/^version: got 2, this engine reads/);
     expect(hintFor(dataDir, verdicts)).toMatch(/another version of Inkling/);
     expect((await errorOf(() => chosen(dataDir, name))).message).toBe(

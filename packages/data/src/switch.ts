@@ -4,7 +4,7 @@
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { messageOf, newReleaseHint } from "./errors.ts";
+import { messageOf, remedyFor } from "./errors.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { accessHint, isDenied } from "./ownership.ts";
 import { pointTo } from "./publish.ts";
@@ -58,7 +58,7 @@ export async function findRollback(
   throw passedOver.length > 0
     ? new ReleaseError(
         `no release before ${from} is sound: ${passedOver.join("; ")}`,
-        newReleaseHint(dataDir),
+        remedyFor("old", dataDir),
       )
     : new ReleaseError(
         `there is no release earlier than ${from}`,
@@ -126,6 +126,6 @@ async function requireSound(dataDir: string, name: string, verify: Verify): Prom
     await verify(dataDir, name);
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;
-    throw new ReleaseError(error.message, `the release in use did not change; ${newReleaseHint(dataDir)}`);
+    throw new ReleaseError(error.message, `the release in use did not change; ${remedyFor("old", dataDir)}`);
   }
 }

@@ -18,30 +18,30 @@ import {
   type SegmentKind,
   type SegmentReport,
 } from "@inkling/engine";
-import { messageOf, otherVersionHint, rebuildHint } from "./errors.ts";
+import { messageOf, remedyFor } from "./errors.ts";
 import { hashFile } from "./fingerprints.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { mapFile, readStart } from "./open.ts";
 import { findCurrent, isRetryable, openManifest, ReleaseError, releasesBefore } from "./releases.ts";
+
+/**
+ * `damaged`: the content does not match the file's name. `foreign`: it does, but another version of Inkling wrote it.
+ * `misnamed`: the file is sound, but its kind or size differs from the manifest, which is wrong. `unreadable`: reading
+ * failed, and may succeed later.
+ */
+type SegmentState = "sound" | "damaged" | "foreign" | "misnamed" | "gone" | "unreadable";
 
 /** The result of checking one segment. */
 interface SegmentVerdict {
   readonly kind: SegmentKind;
   readonly file: string;
   readonly bytes: number;
+  readonly state: SegmentState;
   /** What is wrong with the segment; undefined if it is sound. */
   readonly problem?: string;
-  /** The hash is correct, but there is a problem, for example because another version of Inkling wrote the file. */
-  readonly isIntact?: true;
-  /** The file is sound, but its kind or size differs from the manifest. The manifest is wrong, not the file. */
-  readonly isMisnamed?: true;
-  /** The file does not exist. */
-  readonly isGone?: true;
-  /** The file could not be read. A retry may succeed. */
-  readonly isRetryable?: true;
 }
 
-type Problem = Omit<SegmentVerdict, "kind" | "file" | "bytes">;
+type Checked = Pick<SegmentVerdict, "state" | "problem">;
 
 /** Opens a segment without reading its contents. @throws SegmentError if the header or the bounds are wrong */
 export function openSegmentOf(kind: SegmentKind, bytes: Uint8Array): IpSegment | EmailSegment {
@@ -57,8 +57,8 @@ export function verifyRelease(dataDir: string, name: string): void {
   const broken = brokenSegments(dataDir, openManifest(dataDir, name));
   if (broken.length === 0) return;
   throw new ReleaseError(describeBroken(name, broken), hintFor(dataDir, broken), {
-    isRetryable: broken.every((verdict) => verdict.isRetryable),
-    damaged: broken.filter(isDamaged).map(({ file }) => file),
+    isRetryable: areAll(broken, "unreadable"),
+    damaged: damagedFiles(broken),
   });
 }
 
@@ -68,81 +68,99 @@ export function verifySegments(dataDir: string, { segments }: Release): SegmentV
     const report = segments[kind];
     if (report === undefined) return [];
     const file = DATA_FOLDER.segmentFile(report.sha256);
-    return [{ kind, file, bytes: report.bytes, ...findProblem(join(dataDir, file), kind, report) }];
+    return [{ kind, file, bytes: report.bytes, ...checkFile(join(dataDir, file), kind, report) }];
   });
 }
 
-export const isBroken = ({ problem }: SegmentVerdict): boolean => problem !== undefined;
+export const isBroken = ({ state }: SegmentVerdict): boolean => state !== "sound";
 
 export function brokenSegments(dataDir: string, manifest: Release): SegmentVerdict[] {
   return verifySegments(dataDir, manifest).filter(isBroken);
 }
 
-const misnamed = (problem: string): Problem => ({ problem, isIntact: true, isMisnamed: true });
-
-function findProblem(path: string, kind: SegmentKind, report: SegmentReport): Problem {
+function checkFile(path: string, kind: SegmentKind, report: SegmentReport): Checked {
   try {
     if (typeof Bun !== "undefined") Bun.gc(true); // frees the memory of the previous segment
     const { sha256, bytes } = hashFile(path);
     const isIntact = sha256 === report.sha256;
     if (bytes !== report.bytes) {
       const problem = `has ${bytes} bytes instead of ${report.bytes}`;
-      return isIntact ? misnamed(problem) : { problem };
+      return { state: isIntact ? "misnamed" : "damaged", problem };
     }
-    const problems: string[] = [];
-    try {
-      if (isIntact) openSegmentOf(kind, mapFile(path)).verify(isIntact);
-      else checkSegmentStart(readStart(path), bytes, kind);
-    } catch (error) {
-      if (isIntact && error instanceof SegmentError && error.place === "kind") return misnamed(error.message);
-      problems.push(messageOf(error));
-    }
-    if (!isIntact) problems.push(`SHA-256 is ${sha256.slice(0, 12)}…, which does not match its name`);
-    return problems.length === 0 ? {} : { problem: problems.join("; "), ...(isIntact && { isIntact }) };
+    if (isIntact) return checkContent(path, kind);
+    const problem = `SHA-256 is ${sha256.slice(0, 12)}…, which does not match its name`;
+    return { state: "damaged", problem: [...startProblems(path, bytes, kind), problem].join("; ") };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { problem: "is missing", isGone: true };
-    return { problem: messageOf(error), ...(isRetryable(error) && { isRetryable: true }) };
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { state: "gone", problem: "is missing" };
+    return { state: isRetryable(error) ? "unreadable" : "damaged", problem: messageOf(error) };
   }
 }
 
-export const isOfOtherVersion = (broken: readonly SegmentVerdict[]) =>
-  broken.length > 0 && broken.every(({ isIntact, isMisnamed }) => isIntact && !isMisnamed);
+/** Checks a file that has the right hash. */
+function checkContent(path: string, kind: SegmentKind): Checked {
+  try {
+    openSegmentOf(kind, mapFile(path)).verify(true);
+    return { state: "sound" };
+  } catch (error) {
+    const isOtherKind = error instanceof SegmentError && error.place === "kind";
+    return { state: isOtherKind ? "misnamed" : "foreign", problem: messageOf(error) };
+  }
+}
+
+function startProblems(path: string, bytes: number, kind: SegmentKind): string[] {
+  try {
+    checkSegmentStart(readStart(path), bytes, kind);
+    return [];
+  } catch (error) {
+    return [messageOf(error)];
+  }
+}
+
+const areAll = (broken: readonly SegmentVerdict[], wanted: SegmentState) =>
+  broken.length > 0 && broken.every(({ state }) => state === wanted);
+
+const damagedFiles = (broken: readonly SegmentVerdict[]) =>
+  broken.flatMap(({ state, file }) => (state === "damaged" ? file : []));
 
 /** Describes why a release cannot be used. @param broken its segments that have a problem */
 export function describeBroken(name: string, broken: readonly SegmentVerdict[]): string {
   const problems = broken.map(({ kind, problem }) => `${kind}: ${problem}`).join("; ");
-  if (isOfOtherVersion(broken)) return `release ${name} was built by another version of Inkling: ${problems}`;
-  if (broken.every(({ isRetryable }) => isRetryable)) return `release ${name} cannot be read: ${problems}`;
-  if (broken.some(({ isMisnamed }) => isMisnamed))
+  if (areAll(broken, "foreign"))
+    return `release ${name} was built by another version of Inkling: ${problems}`;
+  if (areAll(broken, "unreadable")) return `release ${name} cannot be read: ${problems}`;
+  if (broken.some(({ state }) => state === "misnamed"))
     return `release ${name} has segments that do not match its manifest: ${problems}`;
-  const gone = broken.find(({ isGone }) => isGone);
+  const gone = broken.find(({ state }) => state === "gone");
   return gone === undefined
     ? `release ${name} is corrupt: ${problems}`
     : `release ${name} is incomplete: its segment ${gone.file} (${gone.kind}) is missing`;
 }
 
-/** @param damageHint what to do if files are damaged */
+/**
+ * @param broken the segments of a release that have a problem
+ * @param damageHint what to do if files are damaged
+ * @param follows whether the host follows a channel, if the settings show it
+ */
 export function hintFor(
   dataDir: string,
   broken: readonly SegmentVerdict[],
-  damageHint = rebuildHint(dataDir),
+  damageHint?: string,
+  follows?: boolean,
 ): string {
-  if (isOfOtherVersion(broken)) return otherVersionHint(dataDir);
-  if (broken.every(({ isRetryable }) => isRetryable))
+  // Earlier releases most likely have the same format version, so a rollback would not help.
+  if (areAll(broken, "foreign")) return remedyFor("other version", dataDir, follows);
+  if (areAll(broken, "unreadable"))
     return "check this machine's disk and memory, and the permissions of these files, then try again";
-  return damageHint;
+  return damageHint ?? remedyFor("damaged", dataDir, follows);
 }
 
 /** Explains what to do about a damaged release. A rollback finds out whether an earlier release is sound. */
 export function damageHint(dataDir: string, name: string): string {
-  const rebuild = rebuildHint(dataDir);
+  const rebuild = remedyFor("damaged", dataDir);
   return releasesBefore(dataDir, name).length === 0
     ? rebuild
     : `${rebuild}; until then, \`inkling data rollback\` goes back to an earlier release if one is sound`;
 }
-
-/** Returns whether the file was read, and its content does not match its name. */
-const isDamaged = ({ isIntact, isGone, isRetryable }: SegmentVerdict) => !isIntact && !isGone && !isRetryable;
 
 /**
  * Deletes the segments of the current release that have a wrong hash, because a build would reuse them. Segments
@@ -151,6 +169,6 @@ const isDamaged = ({ isIntact, isGone, isRetryable }: SegmentVerdict) => !isInta
 export function dropBrokenSegments(dataDir: string): void {
   const current = findCurrent(dataDir);
   if (current === undefined) return; // without a manifest, a build reuses nothing
-  for (const { file } of brokenSegments(dataDir, current.manifest).filter(isDamaged))
+  for (const file of damagedFiles(brokenSegments(dataDir, current.manifest)))
     rmSync(join(dataDir, file), { force: true });
 }

@@ -14,8 +14,8 @@ import {
   mapSegment,
   messageOf,
   ReleaseError,
-  rebuildHint,
   releasesBefore,
+  remedyFor,
   requireCurrentName,
   segmentsOf,
   sha256Hex,
@@ -177,7 +177,8 @@ export class ReleaseWatcher {
   private checked(error: Error | undefined, before: Error | undefined): void {
     if (error === undefined || error.message === before?.message || this.stopped.signal.aborted) return;
     const own = (error as { readonly hint?: string }).hint;
-    const hint = own ?? (error instanceof ReleaseError ? rebuildHint(this.options.dataDir) : undefined);
+    const hint =
+      own ?? (error instanceof ReleaseError ? remedyFor("damaged", this.options.dataDir) : undefined);
     this.report({ type: "refused", reason: messageOf(error), hint });
   }
 

@@ -9,13 +9,12 @@ import {
   findUsable,
   hintFor,
   isBroken,
-  newReleaseHint,
   pinnedName,
   ReleaseError,
   readFeedsReport,
-  rebuildHint,
   releaseNames,
   releasesBefore,
+  remedyFor,
   requireCurrent,
   requireCurrentName,
   requireKeptName,
@@ -232,7 +231,7 @@ Examples:
       const oldest = oldestAge(ages.filter(({ answer }) => answersIn(SEGMENT_OF[lookup]).includes(answer)));
       return oldest !== undefined && oldest.seconds * 1000 > maxAgeMs ? [{ lookup, ...oldest }] : [];
     });
-    const hint = `(--max-age ${flags.maxAge}): ${newReleaseHint(settings.dataDir)}`;
+    const hint = `(--max-age ${flags.maxAge}): ${remedyFor("old", settings.dataDir)}`;
     for (const { lookup, feed, seconds } of tooOld)
       warn(
         terminal,
@@ -290,7 +289,9 @@ function statusText(status: ReturnType<typeof statusOf>, settings: Settings, now
   const held = heldFeeds(release.feeds);
   const parts = [
     `Release ${name}, built ${release.created_at} (${built}${oldestData(release, now)})`,
-    problem === null ? "" : `${terminal.style.red("damaged")}  ${problem}: ${rebuildHint(settings.dataDir)}.`,
+    problem === null
+      ? ""
+      : `${terminal.style.red("damaged")}  ${problem}: ${remedyFor("damaged", settings.dataDir)}.`,
     age === "" ? "" : `Age of its data: ${age}`,
     segmentTable(release),
     feedTable(release.feeds, localFiles(settings), now, terminal.width),

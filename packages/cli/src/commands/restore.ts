@@ -6,7 +6,7 @@
 
 import { existsSync, readFileSync, renameSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { buildHint, currentName, DATA_FOLDER, messageOf, PRIVATE_FILE, replaceFile } from "@inkling/data";
+import { currentName, DATA_FOLDER, messageOf, PRIVATE_FILE, remedyFor, replaceFile } from "@inkling/data";
 import {
   parseRevocations,
   type ReplacedAdminTokens,
@@ -88,7 +88,7 @@ Examples:
         ...fileNotes(manifest, left),
         ...databaseNotes(rows, restored, tokens),
         ...(currentName(settings.dataDir) === undefined
-          ? [`A backup contains no releases: ${buildHint(settings.dataDir)}.`]
+          ? [`A backup contains no releases: ${remedyFor("none", settings.dataDir)}.`]
           : []),
       ].join("\n"),
     };

@@ -9,7 +9,6 @@ import type { Settings } from "@inkling/contract";
 import {
   accessHint,
   damageHint,
-  FETCH_AGAIN,
   feedsOf,
   findDenied,
   findLock,
@@ -17,12 +16,11 @@ import {
   hintFor,
   isBroken,
   isDenied,
-  isOfOtherVersion,
-  ON_BUILDER,
   openCurrent,
   pinnedName,
   readChannelReport,
   readFeedsReport,
+  remedyFor,
   verifySegments,
 } from "@inkling/data";
 import { CHANNEL_FAULTS } from "@inkling/data/channel";
@@ -84,7 +82,7 @@ const WAIT = "wait until it is done; the server then uses its release";
 
 /** How to get newer data: where this host's data comes from, and the command that reads it. */
 function refresh(settings: Settings): string {
-  if (followsChannel(settings)) return ON_BUILDER;
+  if (followsChannel(settings)) return remedyFor("old", settings.dataDir, true);
   if (settings.mirror !== undefined)
     return `refresh the files in the mirror ${shown("mirror", settings)}, then ${UPDATE}`;
   if (settings.offline)
@@ -273,10 +271,9 @@ async function releaseOpens({ settings, now }: CheckInput): Promise<Finding> {
 
 function repair(settings: Settings, name: string, broken: ReturnType<typeof verifySegments>): string {
   const { dataDir } = settings;
-  if (!followsChannel(settings)) return hintFor(dataDir, broken, damageHint(dataDir, name));
-  if (isOfOtherVersion(broken))
-    return "run the same version of Inkling on this host and on the publishing host";
-  return hintFor(dataDir, broken, FETCH_AGAIN);
+  return followsChannel(settings)
+    ? hintFor(dataDir, broken, undefined, true)
+    : hintFor(dataDir, broken, damageHint(dataDir, name));
 }
 
 /**

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type FeedReport, feedsNow, type Release } from "@inkling/engine";
 import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
-import { feedsReportFile } from "./feeds-report.ts";
+import { feedsReportFile } from "./reports.ts";
 
 let dataDir: string;
 beforeEach(() => {
