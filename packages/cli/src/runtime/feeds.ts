@@ -1,7 +1,7 @@
 // feeds.ts: lists all feeds that exist with these settings, chooses feeds, and finds the credentials that are set.
 
 import { readFileSync } from "node:fs";
-import { CREDENTIALS, type Feed, requiredCredentials } from "@inkling/compiler/feed";
+import { CREDENTIALS, type Feed } from "@inkling/compiler/feed";
 import {
   choose,
   type FeedChoice,
@@ -101,7 +101,7 @@ export function feedRows(
 ): readonly FeedRow[] {
   const credentials = credentialsOf(settings);
   return feeds.map((feed) => {
-    const needs = requiredCredentials(feed);
+    const { credentials: needs = [] } = feed;
     const lacking = needs.filter((name) => credentials[name] === undefined);
     return {
       id: feed.id,

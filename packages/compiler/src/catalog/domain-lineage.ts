@@ -34,18 +34,22 @@ const DECLARED: readonly Required<CopiedList>[] = [
 
 /** Returns the share of a list's entries that another list also has. */
 export function shareOf(list: string, other: string): number {
-  const shared = (of: string) => SHARED_ENTRIES.find(([a, b]) => a === list && b === of)?.[2] ?? 0;
+  const shared = (of: string) =>
+    SHARED_ENTRIES.find(([a, b]) => (a === list && b === of) || (a === of && b === list))?.[2] ?? 0;
   return shared(other) / shared(list);
 }
 
+const LISTS = SHARED_ENTRIES.flatMap(([list, other]) => (list === other ? list : []));
+
 /** The sources of each list. */
 export const DOMAIN_SOURCES: readonly CopiedList[] = [
-  ...SHARED_ENTRIES.flatMap(([source, list]): CopiedList | [] => {
-    const isOther = list !== source && list !== "";
-    const isReversed = DECLARED.some((row) => row.list === source && row.source === list);
-    const isCopy = shareOf(source, list) >= Math.max(COPIED_SHARE, shareOf(list, source));
-    return isOther && !isReversed && isCopy ? { list, source } : [];
-  }),
+  ...LISTS.flatMap((source) =>
+    LISTS.flatMap((list): CopiedList | [] => {
+      const isReversed = DECLARED.some((row) => row.list === source && row.source === list);
+      const isCopy = shareOf(source, list) >= Math.max(COPIED_SHARE, shareOf(list, source));
+      return list !== source && !isReversed && isCopy ? { list, source } : [];
+    }),
+  ),
   ...DECLARED,
 ];
 

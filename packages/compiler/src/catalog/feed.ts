@@ -78,7 +78,7 @@ export interface AgeLimits {
 }
 
 /**
- * The credentials by name. A row lists the names that it needs in `optIn.credentials` or `credentials`. The values are
+ * The credentials by name. A row lists the names that it needs in `credentials`. The values are
  * secret.
  */
 export type Credentials = Readonly<Record<string, string>>;
@@ -96,8 +96,6 @@ export interface OptIn {
   readonly why: "key" | "licence" | "non-commercial" | "noisy" | "dns";
   /** The terms that the operator accepts by turning the feed on, in one or two sentences. */
   readonly terms: string;
-  /** Credentials that the publisher requires. */
-  readonly credentials?: readonly CredentialName[];
 }
 
 /** The publishers' credentials. `inkling` has a setting for each, such as INKLING_MAXMIND_ACCOUNT_ID. */
@@ -108,7 +106,6 @@ export const CREDENTIALS = [
   "ip2locationToken",
   "ipinfoToken",
 ] as const;
-type CredentialName = (typeof CREDENTIALS)[number];
 
 /** Returns the environment variable for a setting: maxmindAccountId -> INKLING_MAXMIND_ACCOUNT_ID. */
 export const variableName = (setting: string): string =>
@@ -180,7 +177,7 @@ export interface Feed {
   /**
    * Returns the request for one of `urls`, with credentials. The parts added to the URL are secret, so errors, states
    * and logs show only the URL from the table.
-   * @param credentials must contain every name in `optIn.credentials`
+   * @param credentials must contain every name in the row's `credentials`
    */
   readonly request?: (url: string, credentials: Credentials) => PublisherRequest;
   /** Minimum and maximum number of entries in a copy. */
@@ -196,7 +193,7 @@ export interface Feed {
   readonly file?: string;
   /** Paths to the entries in a JSON document. */
   readonly paths?: readonly string[];
-  /** Credentials that the publisher requires, for an operator's own feed. */
+  /** Names of the credentials that the publisher requires: for a built-in feed, names of {@link CREDENTIALS}. */
   readonly credentials?: readonly string[];
   /** Whether requests to the publisher may be sent without TLS. */
   readonly allowHttp?: true;
@@ -230,10 +227,6 @@ export const formatsOf = ({
 /** Can the feed be loaded without a mirror? */
 export const hasSource = ({ urls, seed, own, file, asksDns }: Feed, now: Date): boolean =>
   urls(now).length > 0 || [seed, own, file, asksDns].some((source) => source !== undefined);
-
-/** Returns the names of the credentials that the feed's publisher requires. */
-export const requiredCredentials = ({ optIn, credentials }: Feed): readonly string[] =>
-  credentials ?? optIn?.credentials ?? [];
 
 /** A feed file that cannot be used. The message tells the operator why. */
 export class FeedError extends Error {

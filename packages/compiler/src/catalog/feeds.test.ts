@@ -177,10 +177,10 @@ describe("feeds that are off by default", () => {
   test("there are some", () => expect(optInFeeds.length).toBeGreaterThan(15));
   test.each(optInFeeds)(
     "%s states its reason, terms and credentials",
-    (_id, { optIn, request, budgetPerDay }) => {
+    (_id, { optIn, credentials, request, budgetPerDay }) => {
       expect(optIn!.terms.length).toBeGreaterThan(40);
       const needsKey = optIn!.why === "key";
-      expect(optIn!.credentials !== undefined).toBe(needsKey);
+      expect(credentials !== undefined).toBe(needsKey);
       expect(request !== undefined).toBe(needsKey);
       if (needsKey) expect(budgetPerDay).toBeLessThanOrEqual(30);
     },
@@ -195,7 +195,7 @@ describe("feeds that are off by default", () => {
     if (!states) expect(feed.optIn!.terms).not.toMatch(/free to use/i);
   });
   test("MaxMind's feeds together stay within the 30 downloads of an account", () => {
-    const shared = optInFeeds.filter(([, { optIn }]) => optIn!.credentials?.includes("maxmindLicenseKey"));
+    const shared = optInFeeds.filter(([, { credentials }]) => credentials?.includes("maxmindLicenseKey"));
     expect(shared.length).toBe(3);
     expect(
       shared.reduce((sum, [, { budgetPerDay = Infinity }]) => sum + budgetPerDay, 0),
@@ -204,13 +204,13 @@ describe("feeds that are off by default", () => {
   test.each(optInFeeds.filter(([, { request }]) => request))(
     "%s keeps its credentials out of its URLs",
     (_id, feed) => {
-      const secrets = Object.fromEntries(feed.optIn!.credentials!.map((name) => [name, `secret-${name}`]));
+      const secrets = Object.fromEntries(feed.credentials!.map((name) => [name, `secret-${name}`]));
       const [url] = feed.urls(inAugust);
       expect(url).not.toContain("secret");
       const request = feed.request!(url!, secrets);
       const authorization = request.headers?.authorization?.replace("Basic ", "") ?? "";
       const sent = `${request.url} ${Object.values(request.headers ?? {})} ${atob(authorization)}`;
-      for (const name of feed.optIn!.credentials!) expect(sent).toContain(`secret-${name}`);
+      for (const name of feed.credentials!) expect(sent).toContain(`secret-${name}`);
       expect(new URL(request.url).origin).toBe(new URL(url!).origin);
     },
   );

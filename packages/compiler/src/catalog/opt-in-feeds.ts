@@ -19,7 +19,6 @@ const GEOLITE_TERMS =
   "The GeoLite End User License Agreement binds you: you need a MaxMind account, must show the attribution wherever " +
   "you show the data, and must delete copies older than 30 days.";
 const GEOIP_TERMS = "Your contract with MaxMind binds you; delete copies older than 30 days.";
-const MAXMIND_KEYS = ["maxmindAccountId", "maxmindLicenseKey"] as const;
 
 /** Returns MaxMind's permanent link to a database. These links require basic authentication. */
 const maxmindUrls = (edition: string) =>
@@ -38,6 +37,7 @@ const MAXMIND = {
   destroyOld: true,
   change: 0.5,
   budgetPerDay: 10, // an account has 30 downloads a day, which three feeds share
+  credentials: ["maxmindAccountId", "maxmindLicenseKey"],
   request: maxmindRequest,
   // https://dev.maxmind.com/geoip/updating-databases/
   redirects: ["mm-prod-geoip-databases.a2649acb697e2c09b632799562c076f2.r2.cloudflarestorage.com"],
@@ -149,7 +149,7 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     attribution: "Geolocation by MaxMind GeoIP2, https://www.maxmind.com",
     // Networks that the file lacks keep DB-IP's locations, so a small file does no harm.
     entries: { least: 100, most: 100_000_000 },
-    optIn: { why: "key", terms: GEOIP_TERMS, credentials: MAXMIND_KEYS },
+    optIn: { why: "key", terms: GEOIP_TERMS },
   },
   {
     ...MAXMIND,
@@ -162,7 +162,7 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     attribution:
       "This product includes GeoLite Data created by MaxMind, available from https://www.maxmind.com",
     entries: { least: 100, most: 100_000_000 },
-    optIn: { why: "key", terms: GEOLITE_TERMS, credentials: MAXMIND_KEYS },
+    optIn: { why: "key", terms: GEOLITE_TERMS },
   },
   {
     id: "ipinfo-lite",
@@ -171,6 +171,7 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     title: "IPinfo Lite: the country that an address is in, for networks without another source",
     homepage: "https://ipinfo.io/developers/ipinfo-lite-database",
     urls: fixed("https://ipinfo.io/data/ipinfo_lite.mmdb"),
+    credentials: ["ipinfoToken"],
     request: (url, { ipinfoToken }) => ({ url: `${url}?token=${ipinfoToken}` }),
     // https://community.ipinfo.io/t/how-ipinfo-delivers-database-downloads-cdn-request-flow-ssl-etc/7270
     redirects: ["dl.assets.ipinfo.io"],
@@ -185,7 +186,6 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
       why: "key",
       terms:
         "CC BY-SA 4.0: show a visible link to IPinfo wherever you show the data, and use the same licence for derived data.",
-      credentials: ["ipinfoToken"],
     },
   },
   {
@@ -222,7 +222,7 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     licence: "MaxMind's commercial licence",
     attribution: "Reputation by MaxMind GeoIP2, https://www.maxmind.com",
     entries: { least: 10, most: 50_000_000 },
-    optIn: { why: "key", terms: GEOIP_TERMS, credentials: MAXMIND_KEYS },
+    optIn: { why: "key", terms: GEOIP_TERMS },
   },
   {
     ...ATTACKERS,
@@ -231,6 +231,7 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     title: "AbuseIPDB: addresses with many reports, and a confidence of 100%",
     homepage: "https://www.abuseipdb.com/",
     urls: fixed("https://api.abuseipdb.com/api/v2/blacklist?confidenceMinimum=100"),
+    credentials: ["abuseipdbKey"],
     request: (url, { abuseipdbKey }) => ({
       url,
       headers: { key: abuseipdbKey!, accept: "application/json" },
@@ -243,7 +244,6 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     optIn: {
       why: "key",
       terms: "AbuseIPDB's terms bind you: the free plan has 10,000 addresses and 5 downloads a day.",
-      credentials: ["abuseipdbKey"],
     },
   },
   {
@@ -253,6 +253,7 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     title: "IP2Proxy LITE: public proxies",
     homepage: "https://lite.ip2location.com/database/px1-ip-country",
     urls: fixed("https://www.ip2location.com/download/?file=PX1LITECSV"),
+    credentials: ["ip2locationToken"],
     request: (url, { ip2locationToken }) => ({ url: `${url}&token=${ip2locationToken}` }),
     licence: "IP2Location LITE's terms, after CC-BY-SA-4.0",
     attribution: "This product includes IP2Proxy LITE data available from https://lite.ip2location.com",
@@ -267,7 +268,6 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     optIn: {
       why: "key",
       terms: "Free with an account; you must show the attribution wherever you show the data.",
-      credentials: ["ip2locationToken"],
     },
   },
   {

@@ -19,7 +19,6 @@ import {
   FeedError,
   maxBytesOf,
   type PublisherRequest,
-  requiredCredentials,
   type Seed,
   variableName,
 } from "../catalog/feed.ts";
@@ -217,7 +216,7 @@ export function lackingCredentials(
   { mirror, credentials = {} }: SourceOptions,
 ): readonly string[] {
   if (mirror !== undefined) return [];
-  return requiredCredentials(feed).filter((name) => !credentials[name]);
+  return (feed.credentials ?? []).filter((name) => !credentials[name]);
 }
 
 interface Request {
@@ -282,7 +281,7 @@ async function fetchFrom(request: Request): Promise<Candidate> {
 /** Returns what to check if a publisher refuses the credentials. */
 function credentialsHint(feed: Feed, error: FeedError): string {
   const refused = error instanceof AnswerError && (error.status === 401 || error.status === 403);
-  const required = requiredCredentials(feed);
+  const { credentials: required = [] } = feed;
   return refused && required.length > 0 ? `: check ${required.map(variableName).join(" and ")}` : "";
 }
 

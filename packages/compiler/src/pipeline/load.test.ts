@@ -221,9 +221,9 @@ describe("what a load stores", () => {
     expect((await load(join(root, "mirror"), { now: later })).report.state).toBe("expired");
   });
   test("a feed without its credentials sends no request and stores nothing", async () => {
-    const optIn = { why: "key", terms: "", credentials: ["abuseipdbKey"] } as const;
+    const needs = { optIn: { why: "key", terms: "" }, credentials: ["abuseipdbKey"] } as const;
     let requests = 0;
-    const { report } = await loadFrom({ ...TOR, budgetPerDay: 1, optIn }, () => {
+    const { report } = await loadFrom({ ...TOR, budgetPerDay: 1, ...needs }, () => {
       requests++;
       return 200;
     });

@@ -8,7 +8,7 @@
 // army.gov. Only institutions can get names under a reserved ending. But if lists that do not copy contain several
 // domains under one ending, such as edu.pl, anybody can buy names there. Such an ending does not count.
 
-import { suggestDomain } from "@inkling/engine";
+import { businessHost, disposableHost, knownHosts, suggestDomain } from "@inkling/engine";
 import type { DomainClaims } from "../catalog/claims.ts";
 import {
   MAIL_HOST_WEIGHT,
@@ -19,7 +19,6 @@ import {
   weightOf,
 } from "./domain-weights.ts";
 import type { WeightedList } from "./lineage.ts";
-import { MAIL_HOSTS, mailHostsOf } from "./mail-hosts.ts";
 
 export interface Doubt extends WeightedList {
   readonly label: "popular" | "name" | "mail_host";
@@ -86,4 +85,36 @@ function openEndings(claims: readonly DomainClaims[]): ReadonlySet<string> {
     }
   }
   return new Set([...below].flatMap(([ending, names]) => (names.size >= OPEN_FROM ? ending : [])));
+}
+
+interface MailHosts {
+  /** Maps a domain to the disposable-email service that receives its mail. */
+  readonly confirmed: ReadonlyMap<string, string>;
+  /** Maps a domain to the provider of its mailboxes. */
+  readonly acquitted: ReadonlyMap<string, string>;
+}
+
+/** The feed of mail hosts, also in evidence. */
+export const MAIL_HOSTS = "mail-hosts";
+
+/**
+ * Returns what mail hosts say about listed domains. A working mail server proves nothing, because ordinary domains have
+ * one. Only a host that receives mail for a single disposable-email service confirms a listing. A host at which
+ * customers pay for their mailboxes counts against it.
+ */
+export function mailHostsOf(claims: readonly DomainClaims[]): MailHosts {
+  const confirmed = new Map<string, string>();
+  const acquitted = new Map<string, string>();
+  for (const { subject, domains } of claims) {
+    if (subject !== "mail_host") continue;
+    for (const [domain, text] of domains) {
+      const [, ...hosts] = text.split(" ");
+      const known = knownHosts(hosts);
+      const disposable = disposableHost(known);
+      const business = businessHost(known);
+      if (disposable !== undefined) confirmed.set(domain, disposable.service);
+      if (business !== undefined) acquitted.set(domain, business.service);
+    }
+  }
+  return { confirmed, acquitted };
 }

@@ -7,11 +7,10 @@
 
 import { cutSuffix, SPAN_NONE, walkUp } from "@inkling/engine";
 import type { DomainClaims } from "../catalog/claims.ts";
-import type { Doubt } from "./domain-doubts.ts";
+import { type Doubt, MAIL_HOSTS } from "./domain-doubts.ts";
 import { hasDisposableName, MAIL_HOST_WEIGHT, NAME_WEIGHT } from "./domain-weights.ts";
 import { Credit, type DomainVerdicts, mayHaveMail, ownPath, sharedNames } from "./email.ts";
 import type { EvidenceText } from "./evidence.ts";
-import { MAIL_HOSTS } from "./mail-hosts.ts";
 
 type DomainEvidence = ReadonlyMap<string, readonly EvidenceText[]>;
 
@@ -66,10 +65,10 @@ export function domainEvidence(claims: readonly DomainClaims[], verdicts: Domain
         isUnconfirmed: path.some((name) => verdicts.listed.has(name)),
         isBelow: path.slice(1).some((name) => verdicts.disposable.has(name)),
         sharedBy: shared.get(domain),
-        doubts: verdicts.doubts.get(domain) ?? [],
+        doubts: (verdicts.doubts.get(domain) ?? []).map(doubtEntry),
         mailService: verdicts.confirmed.get(domain),
       };
-      const key = keyOf(listings, facts);
+      const key = JSON.stringify([listings, facts]); // most names on a list have the same
       let entries = lists.get(key);
       if (entries === undefined) {
         entries = entriesOf(listings, facts, ordered);
@@ -93,7 +92,7 @@ interface Facts {
   readonly isBelow: boolean;
   /** The feed according to which the names below the domain belong to different owners. */
   readonly sharedBy: string | undefined;
-  readonly doubts: readonly Doubt[];
+  readonly doubts: readonly DoubtEntry[];
   /** The disposable-email service that receives the domain's mail. */
   readonly mailService: string | undefined;
 }
@@ -128,7 +127,7 @@ function entriesOf(
     const isOverruled = subject === "free" && facts.disposable;
     return { ...entry, effect: "label", ...weight, ...(isOverruled && { why: whyOverruled(facts) }) };
   });
-  if (isVote && !isRelay) entries.push(...facts.doubts.map((doubt) => doubtEntry(doubt, facts)));
+  if (isVote && !isRelay) entries.push(...facts.doubts.map((doubt) => doubtEffect(doubt, facts)));
   if (facts.sharedBy !== undefined && isNamed) {
     // The effect is not "removes", because a name below may use the mail host of a disposable-email service.
     entries.push({ feed: facts.sharedBy, label: "shared_domain", effect: "label", span: SPAN_NONE });
@@ -159,17 +158,18 @@ function entriesOf(
   return entries;
 }
 
-function doubtEntry({ feed, label, weight, name, why }: Doubt, facts: Facts): EvidenceText {
-  const entry = {
-    feed: name === undefined ? OURS : feed,
-    label,
-    weight,
-    span: name === undefined ? SPAN_NONE : labelsOf(name),
-  };
-  if (!facts.disposable)
-    return { ...entry, effect: "removes", flags: FLAGS, ...(why !== undefined && { why }) };
-  return { ...entry, effect: "label", why: whyOverruled(facts) };
-}
+type DoubtEntry = Omit<EvidenceText, "effect">;
+
+const doubtEntry = ({ feed, label, weight, name, why }: Doubt): DoubtEntry => ({
+  ...{ feed: name === undefined ? OURS : feed, label, weight },
+  span: name === undefined ? SPAN_NONE : labelsOf(name),
+  ...(why !== undefined && { why }),
+});
+
+const doubtEffect = (doubt: DoubtEntry, facts: Facts): EvidenceText =>
+  facts.disposable
+    ? { ...doubt, effect: "label", why: whyOverruled(facts) }
+    : { ...doubt, effect: "removes", flags: FLAGS };
 
 const whyOverruled = (facts: Facts) => (facts.isBelow ? WHY.below : WHY.outvoted);
 
@@ -197,27 +197,6 @@ function labelsOf(name: string): number {
   let labels = 1;
   for (let at = name.indexOf("."); at >= 0; at = name.indexOf(".", at + 1)) labels++;
   return labels;
-}
-
-/** Returns everything that the entries depend on, as text. Most names on a list share the same text. */
-function keyOf(listings: readonly Listing[], facts: Facts): string {
-  const {
-    disposable,
-    hasMail,
-    relayBelow,
-    nameVoted,
-    isBelow,
-    isUnconfirmed,
-    sharedBy,
-    doubts,
-    mailService,
-  } = facts;
-  const flags = [disposable, hasMail, nameVoted, isBelow, isUnconfirmed].map(Number).join("");
-  const against = doubts.map(({ feed, weight, name, why }) =>
-    [feed, weight, name && labelsOf(name), why].join(),
-  );
-  const lists = listings.map(({ claim, labels, weight }) => `${claim}.${labels}.${weight}`).join();
-  return [flags, lists, relayBelow, sharedBy, mailService, ...against].join(" ");
 }
 
 /** Maps each parent of a relay to the first feed that contains a relay below it. */

@@ -18,7 +18,7 @@
 
 import { cutSuffix, isSpecialUseDomain, type SuffixCut, toAsciiDomain, walkUp } from "@inkling/engine";
 import type { DomainClaims } from "../catalog/claims.ts";
-import { type Doubt, domainDoubts } from "./domain-doubts.ts";
+import { type Doubt, domainDoubts, MAIL_HOSTS, mailHostsOf } from "./domain-doubts.ts";
 import {
   COPY_WEIGHT,
   hasDisposableName,
@@ -29,7 +29,6 @@ import {
   weightOf,
 } from "./domain-weights.ts";
 import { independentWeight, type WeightedList } from "./lineage.ts";
-import { MAIL_HOSTS, mailHostsOf } from "./mail-hosts.ts";
 
 export interface Conflict {
   readonly domain: string;

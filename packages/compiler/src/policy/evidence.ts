@@ -51,26 +51,6 @@ export interface EvidenceRanges {
   readonly lists: readonly (readonly EvidenceEntry[])[];
 }
 
-/** Collects evidence range by range and stores equal lists once. */
-export class EvidenceLists {
-  readonly lists: (readonly EvidenceEntry[])[] = [];
-  private readonly numbers = new Map<string, number>();
-
-  /**
-   * Returns the value for a range.
-   * @param key a text that is equal for equal lists, and different for different lists
-   * @param list called once for each key; an empty list means no evidence
-   */
-  add(key: string, list: () => readonly EvidenceEntry[]): number {
-    const known = this.numbers.get(key);
-    if (known !== undefined) return known;
-    const entries = list();
-    const number = entries.length === 0 ? 0 : this.lists.push(entries);
-    this.numbers.set(key, number);
-    return number;
-  }
-}
-
 /**
  * Creates report lines about flags that lists set and guards removed. A guard may contain only part of the network.
  * @returns one line for each pair of list and guard, in address order

@@ -6,7 +6,7 @@
 
 import { IpAddress, type Prefix } from "@inkling/engine";
 import type { NetworkClaims } from "../catalog/claims.ts";
-import { EvidenceLists, type EvidenceRanges } from "./evidence.ts";
+import type { EvidenceEntry, EvidenceRanges } from "./evidence.ts";
 import { EXACT_GUARD_BITS } from "./labels.ts";
 import { emptyRanges, type FamilyRanges, sweepNetworks } from "./sweep.ts";
 import {
@@ -72,48 +72,55 @@ export function judgeNetworks(claims: readonly NetworkClaims[]): Judgement {
   return { flags, guards, evidence: { ...evidence, lists: verdicts.lists } };
 }
 
-/** Caches verdicts by set of sources. Each set is judged only once, regardless of how many addresses it covers. */
+/** A verdict, and the sources that contain the address. */
+type Judged = Verdict & { readonly present: readonly number[] };
+
+/**
+ * Caches verdicts by set of sources, and evidence by set of networks, so that each is made only once, regardless of how
+ * many addresses it covers.
+ */
 class Verdicts {
+  readonly lists: (readonly EvidenceEntry[])[] = [];
   private readonly sources: readonly EvidenceSource[];
-  private readonly verdicts = new Map<string, Verdict & { readonly present: readonly number[] }>();
-  private readonly evidenceLists = new EvidenceLists();
+  private readonly verdicts = new Map<string, Judged>();
+  private readonly numbers = new Map<string, number>();
 
   constructor(sources: readonly EvidenceSource[]) {
     this.sources = sources;
   }
 
-  get lists(): EvidenceRanges["lists"] {
-    return this.evidenceLists.lists;
-  }
-
   /** @param covers for each source, its spans that cover the address */
-  verdict(covers: readonly (readonly unknown[])[]): Verdict & { readonly present: readonly number[] } {
+  verdict(covers: readonly (readonly unknown[])[]): Judged {
     let key = "";
     for (let i = 0; i < covers.length; i++) if (covers[i]!.length > 0) key += `${i} `;
-    const known = this.verdicts.get(key);
-    if (known !== undefined) return known;
-    const present = covers.flatMap((spans, i) => (spans.length > 0 ? [i] : []));
-    const verdict = { ...judge(present.map((i) => this.sources[i]!)), present };
-    this.verdicts.set(key, verdict);
-    return verdict;
+    let judged = this.verdicts.get(key);
+    if (judged === undefined) {
+      const present = covers.flatMap((spans, i) => (spans.length > 0 ? [i] : []));
+      judged = { ...judge(present.map((i) => this.sources[i]!)), present };
+      this.verdicts.set(key, judged);
+    }
+    return judged;
   }
 
   /** Returns the value that refers to the evidence list (evidence.ts), or 0 for no evidence. */
-  evidence(
-    { parts, present }: Verdict & { readonly present: readonly number[] },
-    covers: readonly (readonly Span[])[],
-  ): number {
+  evidence(judged: Judged, covers: readonly (readonly Span[])[]): number {
+    const { parts, present } = judged;
     if (parts.length === 0) return 0;
     const smallest = parts.map((part) => covers[present[part.index]!]!.at(-1)!);
-    return this.evidenceLists.add(smallest.map((span) => span.id).join(), () =>
-      parts.map(({ index, effect, flags, why }, i) => {
-        const { feed, label, provider } = this.sources[present[index]!]!;
-        const rules = [why, smallest[i]!.why].filter((rule) => rule !== undefined);
-        const { network, firstSeen: first_seen } = smallest[i]!;
-        const entry = { feed, label, network, effect, flags, provider, first_seen };
-        return rules.length === 0 ? entry : { ...entry, why: rules.join("; ") };
-      }),
-    );
+    const key = smallest.map((span) => span.id).join();
+    const number = this.numbers.get(key) ?? this.lists.push(this.entries(judged, smallest));
+    this.numbers.set(key, number);
+    return number;
+  }
+
+  private entries({ parts, present }: Judged, smallest: readonly Span[]): readonly EvidenceEntry[] {
+    return parts.map(({ index, effect, flags, why }, i) => {
+      const { feed, label, provider } = this.sources[present[index]!]!;
+      const { network, firstSeen: first_seen, why: widened } = smallest[i]!;
+      const rules = [why, widened].filter((rule) => rule !== undefined);
+      const entry = { feed, label, network, effect, flags, provider, first_seen };
+      return rules.length === 0 ? entry : { ...entry, why: rules.join("; ") };
+    });
   }
 }
 
