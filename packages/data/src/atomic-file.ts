@@ -124,16 +124,18 @@ export class AtomicFile {
     });
   }
 
-  /** Does the same as {@link commit}, but keeps a file that already has the name. */
-  commitUnlessThere(): void {
+  /** Does the same as {@link commit}, but keeps a file that already has the name. @returns false if there is one */
+  commitUnlessThere(): boolean {
     try {
       this.naming(() => {
         this.flush();
         linkSync(this.temporary, this.path);
         syncFolder(dirname(this.path));
       });
+      return true;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      return false;
     } finally {
       this.discard();
     }
@@ -187,6 +189,17 @@ export function replaceFile(
   } catch (error) {
     file.discard();
     throw error;
+  }
+}
+
+/** Writes a whole file, unless a file has this name. @returns false if there is one */
+export function createFile(path: string, content: string, mode?: number): boolean {
+  const file = new AtomicFile(path, mode);
+  try {
+    file.write(content);
+    return file.commitUnlessThere();
+  } finally {
+    file.discard();
   }
 }
 

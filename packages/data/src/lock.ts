@@ -1,20 +1,9 @@
 // lock.ts: a lock that allows one build at a time in a data folder.
 
-import {
-  closeSync,
-  existsSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { isAtWork, PRIVATE_FILE, startOf, temporaryPath } from "./atomic-file.ts";
+import { createFile, isAtWork, replaceFile, startOf } from "./atomic-file.ts";
 import { DATA_FOLDER } from "./layout.ts";
-import { giveToFolderOwner } from "./ownership.ts";
 
 export class DataFolderLocked extends Error {
   override readonly name = "DataFolderLocked";
@@ -45,50 +34,18 @@ export function findLock(dataDir: string): { readonly pid: number; readonly sinc
 
 function lockFile(path: string): () => void {
   // The complete file is linked or renamed into place, so that a lock never exists without its process id.
-  const own = temporaryPath(path);
   const content = `${process.pid} ${startOf(process.pid) ?? ""}`;
-  try {
-    writeNew(own, content);
-    for (let attempt = 1; ; attempt++) {
-      try {
-        if (tryLink(own, path) || takeOver(own, path)) break;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "ENOENT" || attempt === MAX_ATTEMPTS) throw error;
-      }
-    }
-  } finally {
-    rmSync(own, { force: true });
-  }
+  for (let attempt = 1; !(createFile(path, content) || takeOver(path, content)); attempt++)
+    if (attempt === MAX_ATTEMPTS) throw new DataFolderLocked(`${path} changes all the time`);
   return () => {
-    if (existsSync(path) && readFileSync(path, "utf8") === content) rmSync(path, { force: true });
+    if (findContent(path) === content) rmSync(path, { force: true });
   };
 }
 
-function writeNew(path: string, content: string): void {
-  rmSync(path, { force: true });
-  const file = openSync(path, "wx", PRIVATE_FILE);
-  try {
-    giveToFolderOwner(file, path);
-    writeFileSync(file, content);
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** @returns false if the lock already exists */
-function tryLink(own: string, path: string): boolean {
-  try {
-    linkSync(own, path);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw error;
-  }
-}
-
 /** Replaces the lock of a process that has exited. @returns false if another process was faster */
-function takeOver(own: string, path: string): boolean {
-  const found = readFileSync(path, "utf8");
+function takeOver(path: string, content: string): boolean {
+  const found = findContent(path);
+  if (found === undefined) return false;
   const [pid = "", started = ""] = found.split(" ");
   if (isAtWork(Number(pid), started)) {
     throw new DataFolderLocked(`another build is running in ${dirname(path)} (process ${pid})`);
@@ -97,10 +54,12 @@ function takeOver(own: string, path: string): boolean {
   // If a process dies at this point, its takeover lock is taken over in the same way.
   const unlock = lockFile(`${path}.takeover`);
   try {
-    if (readFileSync(path, "utf8") !== found) return false;
-    renameSync(own, path);
+    if (findContent(path) !== found) return false;
+    replaceFile(path, [content]);
     return true;
   } finally {
     unlock();
   }
 }
+
+const findContent = (path: string) => (existsSync(path) ? readFileSync(path, "utf8") : undefined);

@@ -27,15 +27,16 @@ import {
 import { ChannelError } from "./channel-error.ts";
 import { fetchRuleset, storeRuleset } from "./channel-ruleset.ts";
 import { unseal } from "./envelope.ts";
-import { missing, type ObjectReader, readInTime, readSigned, readText } from "./object-store.ts";
+import { missing, type ObjectReader, readInTime, readText } from "./object-store.ts";
 import { PartFile } from "./part-file.ts";
 import {
   CHANNEL_PATHS,
-  MANIFEST_LIMIT,
+  fetchManifest,
   openStatement,
   PUBLISH_ANOTHER,
   type ReleaseRef,
   readManifest,
+  requireFresh,
   STATEMENT_LIMIT,
   type Statement,
 } from "./statement.ts";
@@ -48,6 +49,9 @@ import {
 export const CHANNEL_POLL_MS = 2_000;
 /** Number of releases that a server keeps: the current release and the previous one. */
 const KEPT_BY_SERVER = 2;
+
+const RENEW =
+  "check that the builder is running and that this host's clock is right; `inkling channel publish` renews the channel";
 
 export interface FollowerOptions {
   readonly store: ObjectReader;
@@ -167,13 +171,8 @@ export class ChannelFollower {
     }
   }
 
-  private requireFresh({ expires_at, version }: Statement): void {
-    if (Date.parse(expires_at) > this.options.now()) return;
-    throw new ChannelError(
-      "expired",
-      `version ${version} of the channel expired at ${expires_at}`,
-      "check that the builder is running and that this host's clock is right; `inkling channel publish` renews the channel",
-    );
+  private requireFresh(statement: Statement): void {
+    requireFresh(statement, this.options.now(), RENEW);
   }
 
   /**
@@ -213,26 +212,22 @@ export class ChannelFollower {
   }
 
   private async manifestOf(
-    { name, sha256 }: ReleaseRef,
+    ref: ReleaseRef,
     signal: AbortSignal,
-  ): Promise<{ manifest: Release; text: string }> {
+  ): Promise<{ readonly manifest: Release; readonly text: string }> {
     const { store, dataDir } = this.options;
-    const path = DATA_FOLDER.releaseFile(name);
-    const here = join(dataDir, path);
+    const { name, sha256 } = ref;
+    const here = join(dataDir, DATA_FOLDER.releaseFile(name));
     const own = existsSync(here) ? readFileSync(here, "utf8") : undefined;
-    const isSame = own !== undefined && sha256Hex(own) === sha256;
-    const text = isSame
-      ? own
-      : await readSigned(store, { path, sha256, what: "manifest" }, MANIFEST_LIMIT, signal);
-    const manifest = readManifest(text, name);
-    if (!isSame && findManifest(dataDir, name) !== undefined) {
-      throw new ChannelError(
-        "unsound",
-        `this host has release ${name} with a different manifest, but a release must never change`,
-        PUBLISH_ANOTHER,
-      );
-    }
-    return { manifest, text };
+    if (own !== undefined && sha256Hex(own) === sha256)
+      return { manifest: readManifest(own, name), text: own };
+    const fetched = await fetchManifest(store, ref, signal);
+    if (findManifest(dataDir, name) === undefined) return fetched;
+    throw new ChannelError(
+      "unsound",
+      `this host has release ${name} with a different manifest, but a release must never change`,
+      PUBLISH_ANOTHER,
+    );
   }
 
   /** Downloads a segment. @returns the number of bytes downloaded @throws ChannelError */

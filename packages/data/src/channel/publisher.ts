@@ -16,10 +16,11 @@ import { ChannelError } from "./channel-error.ts";
 import { type ChannelRuleset, sendRuleset } from "./channel-ruleset.ts";
 import { publicKeyOf, seal, unverified } from "./envelope.ts";
 import { CHANNEL_NAME } from "./location.ts";
-import { missing, type ObjectReader, type ObjectStore, readSigned, readText } from "./object-store.ts";
+import { missing, type ObjectStore, readText } from "./object-store.ts";
 import {
   CHANNEL_PATHS,
   type Found,
+  fetchManifest,
   findStatement,
   MANIFEST_LIMIT,
   type ReleaseRef,
@@ -27,6 +28,7 @@ import {
   readManifest,
   readStatement,
   releaseBefore,
+  requireFresh,
   rolledBack,
   STATEMENT_LIMIT,
   type Statement,
@@ -98,19 +100,9 @@ export class Publisher {
    * @param isForced allows a release from which this channel was rolled back
    */
   async publishFrom(channel: string, isForced = false): Promise<Statement> {
-    const { store, now } = this.options;
-    const { version, expires_at, release, ruleset } = required(
-      await this.find(channel),
-      channel,
-      store,
-    ).statement;
-    if (Date.parse(expires_at) <= now()) {
-      throw new ChannelError(
-        "expired",
-        `version ${version} of the channel ${channel} expired at ${expires_at}`,
-        `publish to ${channel} first`,
-      );
-    }
+    const { statement } = await this.require(channel);
+    requireFresh(statement, this.options.now(), `publish to ${channel} first`);
+    const { release, ruleset } = statement;
     const before = await this.find();
     requirePublishable(before?.statement, release, isForced);
     await this.requireObjects(release);
@@ -118,11 +110,10 @@ export class Publisher {
   }
 
   /** @throws ChannelError if the store lacks a part of the release */
-  private async requireObjects({ name, sha256 }: ReleaseRef): Promise<void> {
+  private async requireObjects(release: ReleaseRef): Promise<void> {
     const { store, signal } = this.options;
-    const path = DATA_FOLDER.releaseFile(name);
-    const text = await readSigned(store, { path, sha256, what: "manifest" }, MANIFEST_LIMIT, signal);
-    for (const segment of segmentsOf(readManifest(text, name))) {
+    const { manifest } = await fetchManifest(store, release, signal);
+    for (const segment of segmentsOf(manifest)) {
       const file = DATA_FOLDER.segmentFile(segment.sha256);
       if ((await store.size(file, signal)) !== segment.bytes) throw missing(store, file);
     }
@@ -170,9 +161,14 @@ export class Publisher {
     return this.write(before, target, await this.sendRuleset());
   }
 
-  private async require(): Promise<Found> {
-    const { channel, store } = this.options;
-    return required(await this.find(), channel, store);
+  private async require(channel = this.options.channel): Promise<Found> {
+    const found = await this.find(channel);
+    if (found !== undefined) return found;
+    throw new ChannelError(
+      "absent",
+      `there is no channel ${channel} in ${this.options.store.location}`,
+      "`inkling channel publish` creates it",
+    );
   }
 
   private find(channel = this.options.channel, signal = this.options.signal): Promise<Found | undefined> {
@@ -334,14 +330,5 @@ function requirePublishable(
     "wrong-object",
     `${name} is in the channel with a different manifest`,
     "build a newer release with `inkling data update`, then publish it",
-  );
-}
-
-function required<T>(found: T | undefined, channel: string, { location }: ObjectReader): T {
-  if (found !== undefined) return found;
-  throw new ChannelError(
-    "absent",
-    `there is no channel ${channel} in ${location}`,
-    "`inkling channel publish` creates it",
   );
 }

@@ -4,11 +4,12 @@
 import type { Release } from "@inkling/engine";
 import { z } from "zod";
 import { messageOf } from "../errors.ts";
+import { DATA_FOLDER } from "../layout.ts";
 import { isReleaseName, parseManifest, ReleaseError, segmentsOf } from "../releases.ts";
 import { ChannelError } from "./channel-error.ts";
 import { unseal } from "./envelope.ts";
 import { CHANNEL_NAME } from "./location.ts";
-import { type ObjectReader, REPLACED_LIMIT, readText } from "./object-store.ts";
+import { type ObjectReader, REPLACED_LIMIT, readSigned, readText } from "./object-store.ts";
 
 export const STATEMENT_LIMIT = REPLACED_LIMIT;
 export const MANIFEST_LIMIT = 8 << 20;
@@ -107,6 +108,27 @@ export function openStatement(text: string, channel: string): Statement {
     "other-key",
     `the signature is for the channel ${statement.channel}, not ${channel}`,
   );
+}
+
+/** @throws ChannelError if servers no longer accept the statement */
+export function requireFresh({ channel, expires_at, version }: Statement, now: number, hint: string): void {
+  if (Date.parse(expires_at) > now) return;
+  throw new ChannelError(
+    "expired",
+    `version ${version} of the channel ${channel} expired at ${expires_at}`,
+    hint,
+  );
+}
+
+/** Downloads a release's manifest. @throws ChannelError also if it is not the signed one */
+export async function fetchManifest(
+  store: ObjectReader,
+  { name, sha256 }: ReleaseRef,
+  signal: AbortSignal,
+): Promise<{ readonly manifest: Release; readonly text: string }> {
+  const path = DATA_FOLDER.releaseFile(name);
+  const text = await readSigned(store, { path, sha256, what: "manifest" }, MANIFEST_LIMIT, signal);
+  return { manifest: readManifest(text, name), text };
 }
 
 export const PUBLISH_ANOTHER = "publish another release, or run `inkling channel rollback` on the builder";

@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { ServerSettings } from "@inkling/contract";
-import { AtomicFile, DATA_FOLDER, messageOf } from "@inkling/data";
+import { createFile, DATA_FOLDER, messageOf } from "@inkling/data";
 import { readHashKeys } from "@inkling/store/decisions/hashes";
 import { StartError } from "../http/start-error.ts";
 
@@ -37,7 +37,9 @@ export function readMemoryKeys(
 
 function keysOf(path: string, settings: Pick<ServerSettings, "dataDir" | "memoryKey">): readonly string[] {
   try {
-    if (settings.memoryKey === undefined && !existsSync(path)) createKey(path);
+    // Two servers that start at the same time on a new data folder must use the same key.
+    if (settings.memoryKey === undefined && !existsSync(path))
+      createFile(path, `${randomBytes(KEY_BYTES).toString("hex")}\n`, 0o600);
     return readHashKeys(settings);
   } catch (error) {
     throw new StartError(
@@ -46,16 +48,5 @@ function keysOf(path: string, settings: Pick<ServerSettings, "dataDir" | "memory
       "let the server write to the data folder, or set INKLING_MEMORY_KEY",
       error,
     );
-  }
-}
-
-/** Two servers that start at the same time on a new data folder must use the same key. */
-function createKey(path: string): void {
-  const file = new AtomicFile(path, 0o600);
-  try {
-    file.write(`${randomBytes(KEY_BYTES).toString("hex")}\n`);
-    file.commitUnlessThere();
-  } finally {
-    file.discard();
   }
 }
