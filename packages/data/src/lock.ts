@@ -1,6 +1,6 @@
 // lock.ts: a lock that allows one build at a time in a data folder.
 
-import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
+import { readFileSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createFile, isAtWork, replaceFile, startOf } from "./atomic-file.ts";
 import { DATA_FOLDER } from "./layout.ts";
@@ -62,4 +62,11 @@ function takeOver(path: string, content: string): boolean {
   }
 }
 
-const findContent = (path: string) => (existsSync(path) ? readFileSync(path, "utf8") : undefined);
+function findContent(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

@@ -39,8 +39,7 @@ export function readFromFolder(
   return inTime(`the mirror ${folder}`, patience, async () => {
     const name = await findFile(feed, folder);
     if (name === undefined) return undefined;
-    const format = formatOf(feed, name);
-    return readFile({ feed, path: join(folder, name), format, gone: "is a broken link" }, kept);
+    return readFile(feed, join(folder, name), formatOf(feed, name), "is a broken link", kept);
   });
 }
 
@@ -51,9 +50,7 @@ export function readFromFile(
   kept: KeptCopies,
   patience: Patience,
 ): Promise<FeedCopy> {
-  return inTime(path, patience, () =>
-    readFile({ feed, path, format: feed.format, gone: "does not exist" }, kept),
-  );
+  return inTime(path, patience, () => readFile(feed, path, feed.format, "does not exist", kept));
 }
 
 /** @param what the name of something that may not respond, such as a network file system */
@@ -72,19 +69,18 @@ async function inTime<T>(
   });
 }
 
-interface LocalFile {
-  readonly feed: Feed;
-  readonly path: string;
-  readonly format: Format;
-  /** The error text if the file does not exist. */
-  readonly gone: string;
-}
-
-async function readFile({ feed, path, format, gone }: LocalFile, known: KeptCopies): Promise<FeedCopy> {
+/** @param gone the error text if the file does not exist */
+async function readFile(
+  feed: Feed,
+  path: string,
+  format: Format,
+  gone: string,
+  known: KeptCopies,
+): Promise<FeedCopy> {
   // A pipe may never end, and a device may never respond, so opening a file must not wait for either.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error) => {
-    const isGone = (error as NodeJS.ErrnoException).code === "ENOENT";
-    throw new FeedError(isGone ? `${path} ${gone}` : `${path}: ${(error as Error).message}`);
+    if (error.code === "ENOENT") throw new FeedError(`${path} ${gone}`);
+    return refuse(path, error);
   });
   try {
     const stats = await file.stat();
@@ -95,9 +91,7 @@ async function readFile({ feed, path, format, gone }: LocalFile, known: KeptCopi
     if (kept?.origin?.etag === etag) return { ...kept, source: "mirror", fetchedAt: mtime };
     // The file is not mapped in place, because other programs write to a mirror. If a mapped file shrinks, the process
     // is killed.
-    const bytes = await contentOf(file, size, maxBytesOf(feed)).catch((error: Error) => {
-      throw new FeedError(`${path}: ${error.message}`);
-    });
+    const bytes = await contentOf(file, size, maxBytesOf(feed)).catch((error) => refuse(path, error));
     return {
       source: "mirror",
       format,
@@ -109,6 +103,10 @@ async function readFile({ feed, path, format, gone }: LocalFile, known: KeptCopi
   } finally {
     await file.close();
   }
+}
+
+function refuse(path: string, { message }: Error): never {
+  throw new FeedError(`${path}: ${message}`);
 }
 
 async function contentOf(file: FileHandle, size: number, maxBytes: number): Promise<Uint8Array> {

@@ -162,7 +162,8 @@ async function* fromMirror(
   } else if (options.isDue !== false) {
     const { base, headers } = splitCredentials(mirror);
     const url = `${base}/${feed.id}.${EXTENSIONS[feed.format]}`;
-    const candidate = await fetchFrom({ feed, url, headers, source: "mirror", options, kept });
+    const location = { source: "mirror", url, request: { url, headers } } as const;
+    const candidate = await fetchFrom(feed, location, options, kept);
     if (!isNotFound(candidate)) yield candidate;
     else if (feed.own === undefined) yield { ...candidate, kind: "absent" };
   }
@@ -190,17 +191,8 @@ async function* fromPublisher(
   }
   const urls = feed.urls(options.now);
   for (const [index, url] of urls.entries()) {
-    const secret: PublisherRequest = feed.request?.(url, options.credentials ?? {}) ?? { url };
-    const { headers, ...secretRequest } = secret;
-    const candidate = await fetchFrom({
-      feed,
-      url,
-      headers,
-      secretRequest,
-      source: "fetched",
-      options,
-      kept,
-    });
+    const request = feed.request?.(url, options.credentials ?? {}) ?? { url };
+    const candidate = await fetchFrom(feed, { source: "fetched", url, request }, options, kept);
     // Early in a month, the newest file does not exist yet. The next URL leads to the previous month's file.
     if (index < urls.length - 1 && isNotFound(candidate)) continue;
     yield candidate;
@@ -219,29 +211,28 @@ export function lackingCredentials(
   return (feed.credentials ?? []).filter((name) => !credentials[name]);
 }
 
-interface Request {
-  readonly feed: Feed;
+interface Location {
+  readonly source: "mirror" | "fetched";
   /** The URL without secrets. It is shown to people, and stored as the copy's origin. */
   readonly url: string;
   /** The request, including any secrets. */
-  readonly secretRequest?: { readonly url: string };
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly source: "mirror" | "fetched";
-  readonly options: SourceOptions;
-  readonly kept: KeptCopies;
+  readonly request: PublisherRequest;
 }
 
 /**
  * Fetches the file at one URL. If the response is "not modified", returns the kept copy, with the current time as its
  * time of confirmation.
  */
-async function fetchFrom(request: Request): Promise<Candidate> {
-  const { feed, url, secretRequest = { url }, headers, source, options, kept } = request;
+async function fetchFrom(
+  feed: Feed,
+  { source, url, request }: Location,
+  options: SourceOptions,
+  kept: KeptCopies,
+): Promise<Candidate> {
   const known = kept.findFrom(url);
   try {
     const downloaded = await download({
-      ...secretRequest,
-      headers,
+      ...request,
       maxBytes: maxBytesOf(feed),
       times: options.times ?? FETCH_TIMES,
       deadline: options.deadline,

@@ -8,7 +8,7 @@
 
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { ACCEPT_RELEASE } from "@inkling/contract";
+import { ACCEPT_RELEASE, recordOf } from "@inkling/contract";
 import {
   currentName,
   DATA_FOLDER,
@@ -24,7 +24,7 @@ import {
   sweep,
 } from "@inkling/data";
 import { ANSWERS, type Answer, type FeedsReport, type Release } from "@inkling/engine";
-import type { BuildEffects, BuildEvent, BuildRequest, TROUBLES } from "./events.ts";
+import { type BuildEffects, type BuildEvent, type BuildRequest, TROUBLES } from "./events.ts";
 import { canSet, codeDigest, decides, isLoaded } from "./inputs.ts";
 import { type LoadedFeed, loadFeeds } from "./load.ts";
 import { makeSegments } from "./make-segments.ts";
@@ -97,19 +97,23 @@ async function buildLocked(
   // `current` may have pointed to another release.
   const isMoved = same !== undefined && makeCurrent(dataDir, name);
   for (const one of feeds) one.settle();
-  writeFeedsReport(dataDir, name, feeds, effects.now());
-  const idsOf = (trouble: (typeof TROUBLES)[number]) =>
-    feeds.filter((one) => one.trouble === trouble).map(({ feed }) => feed.id);
+  const report: FeedsReport = {
+    format: 1,
+    at: effects.now().toISOString(),
+    release: name,
+    feeds: feeds.map((loaded) => loaded.report),
+  };
+  replaceJson(join(dataDir, DATA_FOLDER.feedsReport), report);
+  const troubled = recordOf(TROUBLES, (trouble) =>
+    feeds.filter((one) => one.trouble === trouble).map(({ feed }) => feed.id),
+  );
+  const current = currentName(dataDir);
   return {
     name,
     release: same?.manifest ?? manifest,
     published: same === undefined || isMoved,
-    ...pinnedBeside(dataDir, name),
-    held: idsOf("held"),
-    expired: idsOf("expired"),
-    failed: idsOf("failed"),
-    unreached: idsOf("unreached"),
-    missing: idsOf("missing"),
+    ...(current !== undefined && current !== name && { pinned: current }),
+    ...troubled,
     ...nextDue(feeds, effects.now()),
     feeds,
   };
@@ -127,22 +131,6 @@ function removeHeldRelease(dataDir: string, { emit }: BuildEffects): void {
     type: "note",
     text: "removed the release that an earlier version held: this build checks its copies again",
   });
-}
-
-/** Returns the release that remains in use because it is pinned. */
-function pinnedBeside(dataDir: string, name: string): Pick<Build, "pinned"> {
-  const pinned = currentName(dataDir);
-  return pinned === undefined || pinned === name ? {} : { pinned };
-}
-
-function writeFeedsReport(dataDir: string, release: string, feeds: readonly LoadedFeed[], now: Date): void {
-  const report: FeedsReport = {
-    format: 1,
-    at: now.toISOString(),
-    release,
-    feeds: feeds.map((loaded) => loaded.report),
-  };
-  replaceJson(join(dataDir, DATA_FOLDER.feedsReport), report);
 }
 
 function reportFailure(dataDir: string, why: string, { now, emit }: BuildEffects): void {
@@ -169,7 +157,7 @@ function describe(
   now: Date,
 ): Release {
   const reports = feeds.map((loaded) => loaded.report);
-  const missing = ANSWERS.filter((answer) => !decidingFeeds(answer, feeds).some(isLoaded));
+  const missing = ANSWERS.filter((answer) => !feeds.some((one) => decides(one, [answer]) && isLoaded(one)));
   const manifest: Omit<Release, "id"> = {
     format: 1,
     created_at: now.toISOString(),
@@ -184,10 +172,6 @@ function describe(
     ),
   };
   return { id: releaseId(manifest), ...manifest };
-}
-
-function decidingFeeds(answer: Answer, feeds: readonly LoadedFeed[]): LoadedFeed[] {
-  return feeds.filter((loaded) => decides(loaded, [answer]));
 }
 
 function whyPartial(answer: Answer, feeds: readonly LoadedFeed[]): Release["partial"] {
