@@ -145,9 +145,9 @@ export class Enricher {
         const row = pending[count]!;
         at = readRow(bytes, at, row);
         if (!hasIp) continue;
-        if (row.ipText !== undefined) answers.addText(row.ipText);
-        else if (row.isReadable && row.ipStart >= 0) answers.addBytes(bytes, row.ipStart, row.ipEnd);
-        else answers.addText("");
+        const { start, end, text = "" } = row.ip;
+        if (row.isReadable && start >= 0) answers.addBytes(bytes, start, end);
+        else answers.addText(text);
       }
       if (hasIp) answers.findAll();
       for (let i = 0; i < count; i++) this.write(bytes, pending[i]!, i);
@@ -272,7 +272,7 @@ export class Enricher {
 
   private addEmail(bytes: Uint8Array, row: Row): void {
     const { answers } = this;
-    const text = row.emailText ?? (row.emailStart < 0 ? "" : textOf(bytes, row.emailStart, row.emailEnd));
+    const { start, end, text = start < 0 ? "" : textOf(bytes, start, end) } = row.email;
     const number = answers.email(emailIn(text));
     if (number < 0) this.total.withoutEmail++;
     answers.columns.email.append(number, this.out);

@@ -50,20 +50,39 @@ const CR = 0x0d;
 const SPACE = 0x20;
 const QUOTE = 0x22;
 
-/** Positions in the block. A start of -1 means that the row has no such value. */
+/** A value that is looked up. */
+class Cell {
+  /** Position in the block; -1 if the row has no such value. */
+  start = -1;
+  end = -1;
+  /** The value as text, if it is quoted (csv, tsv), and always in ndjson and lines. It then has no position. */
+  text: string | undefined = undefined;
+
+  clear(): void {
+    this.start = -1;
+    this.end = -1;
+    this.text = undefined;
+  }
+
+  /** Takes the value of a field, without surrounding spaces, because they are not part of it. */
+  take(bytes: Uint8Array, start: number, end: number, isQuoted: boolean): void {
+    if (isQuoted) this.text = unquoted(bytes, start, end);
+    else {
+      this.start = afterSpaces(bytes, start, end);
+      this.end = beforeSpaces(bytes, this.start, end);
+    }
+  }
+}
+
+/** Positions in the block. */
 export class Row {
   start = 0;
   /** Where to insert the added values. */
   insert = 0;
   /** Position after the line end. */
   end = 0;
-  ipStart = -1;
-  ipEnd = -1;
-  emailStart = -1;
-  emailEnd = -1;
-  /** The value as text, if it is quoted (csv, tsv), and always in ndjson and lines. It then has no position. */
-  ipText: string | undefined = undefined;
-  emailText: string | undefined = undefined;
+  readonly ip = new Cell();
+  readonly email = new Cell();
   /** Whether the added fields come first, which is only the case in an empty JSON object. */
   isFirst = false;
   /** Number of fields in the row (csv, tsv). */
@@ -72,38 +91,24 @@ export class Row {
   isOpenQuoted = false;
   /** Whether the row can be read. Blank lines and broken rows remain unchanged. */
   isReadable = true;
+
+  begin(from: number): void {
+    this.start = from;
+    this.ip.clear();
+    this.email.clear();
+    this.isFirst = false;
+    this.columns = 0;
+    this.isOpenQuoted = false;
+    this.isReadable = true;
+  }
 }
 
 /** Reads the row that begins at `from`. @returns where the next row begins */
 export type RowReader = (bytes: Uint8Array, from: number, row: Row) => number;
 
-function clear(row: Row, from: number): void {
-  row.start = from;
-  row.ipStart = -1;
-  row.ipEnd = -1;
-  row.emailStart = -1;
-  row.emailEnd = -1;
-  row.ipText = undefined;
-  row.emailText = undefined;
-  row.isFirst = false;
-  row.columns = 0;
-  row.isOpenQuoted = false;
-  row.isReadable = true;
-}
-
 /** Decodes bytes as text. */
 export function textOf(bytes: Uint8Array, start: number, end: number): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString("utf8");
-}
-
-/** Clears the row and sets it to the line that begins at `from`. */
-function takeLine(bytes: Uint8Array, from: number, row: Row): void {
-  clear(row, from);
-  const lf = bytes.indexOf(LF, from);
-  const end = lf < 0 ? bytes.length : lf;
-  row.end = lf < 0 ? end : end + 1;
-  row.insert = end > from && bytes[end - 1] === CR ? end - 1 : end;
-  row.isReadable = row.insert > from;
 }
 
 export function rowReader(layout: RowLayout): RowReader {
@@ -121,7 +126,7 @@ export function rowReader(layout: RowLayout): RowReader {
 function delimitedRows(separator: string, ip?: number, email?: number): RowReader {
   const delimiter = separator.charCodeAt(0);
   return (bytes, from, row) => {
-    clear(row, from);
+    row.begin(from);
     let at = from;
     for (let column = 0; ; column++) {
       const start = at;
@@ -133,20 +138,8 @@ function delimitedRows(separator: string, ip?: number, email?: number): RowReade
       while (c !== undefined && c !== delimiter && c !== LF) c = bytes[++at];
       let end = at;
       if (c !== delimiter && bytes[end - 1] === CR && end > start) end--;
-      if (column === ip) {
-        if (isQuoted) row.ipText = unquoted(bytes, start, end);
-        else {
-          row.ipStart = afterSpaces(bytes, start, end);
-          row.ipEnd = beforeSpaces(bytes, row.ipStart, end);
-        }
-      }
-      if (column === email) {
-        if (isQuoted) row.emailText = unquoted(bytes, start, end);
-        else {
-          row.emailStart = afterSpaces(bytes, start, end);
-          row.emailEnd = beforeSpaces(bytes, row.emailStart, end);
-        }
-      }
+      if (column === ip) row.ip.take(bytes, start, end, isQuoted);
+      if (column === email) row.email.take(bytes, start, end, isQuoted);
       if (c === delimiter) {
         at++;
         continue;
@@ -166,7 +159,6 @@ function unquoted(bytes: Uint8Array, start: number, end: number): string {
   return trimmed(text.slice(1, text.endsWith('"') ? -1 : undefined).replaceAll('""', '"'));
 }
 
-/** Skips spaces before a value, because they are not part of it. */
 function afterSpaces(bytes: Uint8Array, from: number, to: number): number {
   let at = from;
   while (at < to && bytes[at] === SPACE) at++;
@@ -270,7 +262,7 @@ function fieldEnd(bytes: Uint8Array, from: number, delimiter: number): number {
 
 function jsonRows({ ip, email }: JsonLayout): RowReader {
   return (bytes, from, row) => {
-    clear(row, from);
+    row.begin(from);
     const lf = bytes.indexOf(LF, from);
     row.end = lf < 0 ? bytes.length : lf + 1;
     let last = lf < 0 ? bytes.length - 1 : lf - 1;
@@ -284,8 +276,8 @@ function jsonRows({ ip, email }: JsonLayout): RowReader {
       const fields = value as Record<string, unknown>;
       row.isReadable = true;
       row.isFirst = Object.keys(fields).length === 0;
-      row.ipText = textAt(fields, ip);
-      row.emailText = textAt(fields, email);
+      row.ip.text = textAt(fields, ip);
+      row.email.text = textAt(fields, email);
     } catch {
       // a broken row remains unchanged; the caller counts it
     }
@@ -301,12 +293,15 @@ function textAt(fields: Record<string, unknown>, path: string | undefined): stri
 /** Finds the first public address of a line, or of one of its fields. @param field from 1; 0 for the whole line */
 function lineRows(field: number): RowReader {
   return (bytes, from, row) => {
-    takeLine(bytes, from, row);
-    if (!row.isReadable) return row.end;
+    row.begin(from);
+    const lf = bytes.indexOf(LF, from);
+    const end = lf < 0 ? bytes.length : lf;
+    row.end = lf < 0 ? end : end + 1;
+    row.insert = end > from && bytes[end - 1] === CR ? end - 1 : end;
     const line = textOf(bytes, from, row.insert);
     const text = field === 0 ? line : fieldOf(line, field);
-    row.isReadable = text !== undefined;
-    row.ipText = firstAddressIn(text ?? "") ?? "";
+    row.isReadable = line !== "" && text !== undefined;
+    if (row.isReadable) row.ip.text = firstAddressIn(text ?? "") ?? "";
     return row.end;
   };
 }

@@ -67,7 +67,7 @@ Examples:
     if ("failure" in found) throw refusalOf(found.failure, found.ip ?? "");
     const { answer, ip, email } = found;
     const changes = alternatives(found.facts, ruleset, found.degraded);
-    if (flags.json) return { json: { ...answer, alternatives: changes }, text: "" };
+    if (flags.json) return terminal.out(JSON.stringify({ ...answer, alternatives: changes }, null, 2));
     const about = { missing, withEvidence: flags.evidence === true, now, style: terminal.style };
     terminal.out(
       [

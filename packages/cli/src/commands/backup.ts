@@ -19,7 +19,7 @@ import {
   SETTINGS_FILE,
   writeArchive,
 } from "../runtime/backup-archive.ts";
-import { addAction, type Context } from "../runtime/command.ts";
+import { addResultAction, type Context } from "../runtime/command.ts";
 import { STDIN_OR_OUT } from "../runtime/input.ts";
 import { withExistingStore } from "../runtime/store.ts";
 import { CliError, usage, writingTo } from "../terminal/errors.ts";
@@ -41,7 +41,6 @@ export function addBackup(program: Command, context: Context): void {
     .description("write the SQLite database, the choice of feeds and the settings to one file")
     .argument("<file>", "tar file to write; only this user can read it")
     .option("--decisions", "include stored decisions")
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
@@ -56,7 +55,7 @@ Examples:
   inkling backup /srv/backup/inkling-$(date +%F).backup
   tar -tf inkling.backup`,
     );
-  addAction(command, context, ["dataDir"], async (loaded, file: string) => {
+  addResultAction(command, context, ["dataDir"], async (loaded, file: string) => {
     if (file === STDIN_OR_OUT)
       throw usage("a backup cannot be written to standard output", "name a file, such as inkling.backup");
     const path = resolve(context.cwd, file);
@@ -171,7 +170,6 @@ export function addDatabase(program: Command, context: Context): void {
     .command("copy")
     .description("copy all tables of the SQLite database to an empty PostgreSQL database")
     .option("--from <file>", "SQLite database (default: inkling.db in the data folder)")
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
@@ -182,7 +180,7 @@ admin tokens remain valid. The SQLite database does not change.
 Examples:
   inkling database copy`,
     );
-  addAction(command, context, ["dataDir"], async ({ settings, flags }) => {
+  addResultAction(command, context, ["dataDir"], async ({ settings, flags }) => {
     const { databaseUrl } = settings;
     // The URL is not a flag, because other users of the machine could read the password.
     if (!isSharedDatabase(databaseUrl)) {

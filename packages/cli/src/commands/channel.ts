@@ -30,7 +30,7 @@ import { isSharedDatabase } from "@inkling/store/store";
 import type { Command } from "commander";
 import { maskUrl } from "../config/setting-types.ts";
 import { channelOf, openPublisher, trustedKeys, withChannel } from "../runtime/channel.ts";
-import { addAction, type Context, type Result } from "../runtime/command.ts";
+import { addResultAction, type Context, type Result } from "../runtime/command.ts";
 import { forgetChannelReport } from "../runtime/data-folder.ts";
 import { audited, withExistingStore } from "../runtime/store.ts";
 import { CliError, EXIT, explainFileError, Stopped, usage } from "../terminal/errors.ts";
@@ -52,7 +52,6 @@ function addInit(channel: Command, context: Context): void {
     .command("init")
     .description("create a channel's key pair, and print the public key for the servers")
     .argument("[file]", "file to write the private key to", "channel-key.pem")
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
@@ -61,7 +60,7 @@ Keep the private key on the host that publishes. Whoever has it controls the ans
 Examples:
   inkling channel init /etc/inkling/channel-key.pem`,
     );
-  addAction(command, context, [], (_, file = "channel-key.pem") => {
+  addResultAction(command, context, [], (_, file = "channel-key.pem") => {
     const path = resolve(context.cwd, file);
     if (existsSync(path)) {
       throw new CliError(`${path} already exists`, `name another file${publicKeyIn(path)}`);
@@ -94,7 +93,6 @@ function addPublish(channel: Command, context: Context): void {
     .option("--to <name>", "publish to this channel what the channel in the settings has")
     .option("--again", "upload the current release's objects again, because they were damaged in the channel")
     .option("--force", "publish a release even if it was rolled back before")
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
@@ -115,7 +113,7 @@ Examples:
   inkling channel publish --again
   INKLING_CHANNEL=/srv/inkling inkling channel publish`,
     );
-  addAction(command, context, PUBLISH_SETTINGS, async ({ settings, flags }, release?: string) => {
+  addResultAction(command, context, PUBLISH_SETTINGS, async ({ settings, flags }, release?: string) => {
     const { dataDir } = settings;
     const isForced = flags.force === true;
     if (flags.again === true) {
@@ -213,12 +211,11 @@ function addRollback(channel: Command, context: Context): void {
     .command("rollback")
     .description("return to the previous release, or to another release that the channel keeps")
     .argument("[release]", "release name from `channel status`")
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       "\nServers follow within seconds. The channel gets a higher version that has the older release.\n\nExamples:\n  inkling channel rollback\n  inkling channel rollback 20260601T043000000Z-0123456789ab",
     );
-  addAction(command, context, PUBLISH_SETTINGS, ({ settings }, release?: string) =>
+  addResultAction(command, context, PUBLISH_SETTINGS, ({ settings }, release?: string) =>
     publish(
       settings,
       context,
@@ -233,7 +230,6 @@ function addStatus(channel: Command, context: Context): void {
   const command = channel
     .command("status")
     .description("show the channel's release, and which servers use it")
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
@@ -242,7 +238,7 @@ The servers are those that share this command's PostgreSQL database. Servers wit
 Examples:
   inkling channel status --channel https://releases.example/inkling`,
     );
-  addAction(command, context, settingsReadBy("follower", "publisher"), async ({ settings }) => {
+  addResultAction(command, context, settingsReadBy("follower", "publisher"), async ({ settings }) => {
     const { base, channel: name } = channelOf(settings);
     const { stopper, env } = context;
     const store = openReader(base, env);

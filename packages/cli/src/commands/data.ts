@@ -44,7 +44,7 @@ import {
   requireBuilder,
   unreachedText,
 } from "../runtime/build.ts";
-import { addAction, type Context } from "../runtime/command.ts";
+import { addResultAction, type Context } from "../runtime/command.ts";
 import { durationMs } from "../runtime/durations.ts";
 import { feedOf, localFiles } from "../runtime/feeds.ts";
 import { addResource, type OperationCall, runOperation } from "../runtime/operation-command.ts";
@@ -106,7 +106,6 @@ function addUpdate(data: Command, context: Context): void {
       "--accept <copy...>",
       'use these held copies although they look wrong: ID, or ID@SHA256 for exactly this copy; "release": all held copies, and a release that fails its check',
     )
-    .option("--json", "print the result as JSON")
     .addHelpText(
       "after",
       `
@@ -123,7 +122,7 @@ Examples:
   inkling data update --accept release        uses all held copies
   inkling data update --offline --json`,
     );
-  addAction(command, context, settingsReadBy("builder"), async ({ settings, flags }) => {
+  addResultAction(command, context, settingsReadBy("builder"), async ({ settings, flags }) => {
     requireBuilder(settings);
     const accept = ((flags.accept ?? []) as string[]).map((text) => acceptedCopy(settings, text));
     const { done, conflicts } = await update({ context, settings, flags }, accept);
@@ -206,7 +205,6 @@ function addStatus(data: Command, context: Context): void {
     .command("status")
     .description("show the release in use: age, segments, feeds, missing data")
     .option("--max-age <duration>", "exit with 3 if data is older or missing, such as 75d or 36h")
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
@@ -219,7 +217,7 @@ Examples:
   inkling data status --json
   inkling data status --max-age 75d > /dev/null && inkling enrich visits.csv --out visits-with-places.csv`,
     );
-  addAction(command, context, ["dataDir"], ({ settings, flags }) => {
+  addResultAction(command, context, ["dataDir"], ({ settings, flags }) => {
     const { terminal } = context;
     const maxAgeMs =
       flags.maxAge === undefined ? Number.POSITIVE_INFINITY : durationMs(flags.maxAge, "--max-age", "75d");
@@ -309,9 +307,8 @@ function addVerify(data: Command, context: Context): void {
   const command = data
     .command("verify")
     .description("verify every byte of the release in use: checksums, order, pointers")
-    .option("--json", "print JSON")
     .addHelpText("after", "\nThe exit code is 1 if anything is wrong.\n\nExamples:\n  inkling data verify");
-  addAction(command, context, ["dataDir"], ({ settings, flags }) => {
+  addResultAction(command, context, ["dataDir"], ({ settings, flags }) => {
     const { name, manifest } = requireCurrent(settings.dataDir);
     const segments = verifySegments(settings.dataDir, manifest);
     const broken = segments.filter(isBroken);

@@ -5,7 +5,7 @@ import { DECISIONS, type Output } from "@inkling/operations";
 import { MAX_LINES } from "@inkling/operations/outcome-file";
 import { decisionJson } from "@inkling/store";
 import type { Command } from "commander";
-import { addAction, type Context } from "../runtime/command.ts";
+import { addAction, addResultAction, type Context } from "../runtime/command.ts";
 import { pastTime } from "../runtime/durations.ts";
 import { numberedLinesOf } from "../runtime/input.ts";
 import { AUTHOR, addResource, plainText, withContext } from "../runtime/operation-command.ts";
@@ -107,7 +107,6 @@ function addImport(decisions: Command, context: Context): void {
     .description("label decisions from a file: ref,outcome,at as CSV, or one JSON object per line")
     .option("--replace", "replace outcomes that differ; the outcome `none` removes them")
     .option(...AUTHOR)
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
@@ -119,7 +118,7 @@ Examples:
   inkling decisions import-outcomes outcomes.csv
   inkling decisions import-outcomes - --replace < outcomes.ndjson`,
     );
-  addAction(command, context, ["dataDir"], async ({ settings, flags }, file: string) => {
+  addResultAction(command, context, ["dataDir"], async ({ settings, flags }, file: string) => {
     const { import_outcomes } = DECISIONS.operations;
     const problems: (Output<typeof import_outcomes>["problems"][number] & { line: number })[] = [];
     const counts = { labelled: 0, wrong: 0, unknown: 0, already_labelled: 0 };

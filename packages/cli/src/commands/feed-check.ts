@@ -6,7 +6,7 @@ import type { FeedCheck } from "@inkling/compiler/load";
 import type { Settings } from "@inkling/contract";
 import type { Command } from "commander";
 import { mayFetch } from "../runtime/build.ts";
-import { addAction, type Context } from "../runtime/command.ts";
+import { addResultAction, type Context } from "../runtime/command.ts";
 import { allFeeds, choiceOf, credentialsOf, feedOf } from "../runtime/feeds.ts";
 import { CliError, EXIT, usage } from "../terminal/errors.ts";
 import { LiveLine, stepLine } from "../terminal/progress.ts";
@@ -21,7 +21,6 @@ export function addCheck(feeds: Command, context: Context): void {
     .command("check [id]")
     .description("read a feed as a build would, and change nothing")
     .option("--all", "read every enabled feed, and compare the age of its data with its cadence")
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
@@ -33,7 +32,7 @@ Examples:
   inkling feeds check office-vpn
   inkling feeds check --all`,
     );
-  addAction(command, context, SETTINGS, async ({ settings, flags }, id?: string) => {
+  addResultAction(command, context, SETTINGS, async ({ settings, flags }, id?: string) => {
     if ((id === undefined) === (flags.all !== true))
       throw usage("`feeds check` needs either a feed or --all", "inkling feeds list shows the feeds");
     if (id === undefined) return checkAll(settings, context);

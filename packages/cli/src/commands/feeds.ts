@@ -10,7 +10,7 @@ import type { Settings } from "@inkling/contract";
 import { FEEDS, type FeedRow, type Output } from "@inkling/operations";
 import type { Command } from "commander";
 import { requireBuilder } from "../runtime/build.ts";
-import { addAction, type Context, confirm } from "../runtime/command.ts";
+import { addResultAction, type Context, confirm } from "../runtime/command.ts";
 import { ensureWritable } from "../runtime/data-folder.ts";
 import { allFeeds, choiceOf, feedOf, feedTableOf } from "../runtime/feeds.ts";
 import { addResource, type OperationCall, runOperation } from "../runtime/operation-command.ts";
@@ -66,7 +66,6 @@ function addEnable(feeds: Command, context: Context): void {
     .command("enable <feed...>")
     .description("enable feeds after showing their licences and terms")
     .option("--yes", "agree to the terms without a prompt")
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
@@ -79,7 +78,7 @@ Examples:
   inkling feeds enable dshield --yes
   inkling feeds enable thespeedx-proxies greensnow`,
     );
-  addAction(command, context, ENABLE_SETTINGS, async (call, given) => {
+  addResultAction(command, context, ENABLE_SETTINGS, async (call, given) => {
     const { settings, flags } = call;
     requireBuilder(settings);
     const feeds = feedsNamed(settings, given);
@@ -159,12 +158,11 @@ function addDisable(feeds: Command, context: Context): void {
   const command = feeds
     .command("disable <feed...>")
     .description("disable feeds")
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       "\nExamples:\n  inkling feeds disable dshield\n  inkling feeds disable ipsum-3 greensnow",
     );
-  addAction(command, context, ["dataDir"], (call, given) => {
+  addResultAction(command, context, ["dataDir"], (call, given) => {
     requireBuilder(call.settings);
     return choose(feedsNamed(call.settings, given), false, { ...call, context });
   });
@@ -174,7 +172,6 @@ function addExportMirror(feeds: Command, context: Context): void {
   const command = feeds
     .command("export-mirror <folder>")
     .description("copy the last good copy of every enabled feed to a folder, for machines without internet")
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
@@ -185,7 +182,7 @@ Examples:
   inkling feeds export-mirror /media/usb/feeds
   INKLING_MIRROR=/media/usb/feeds inkling up      on the other machine`,
     );
-  addAction(command, context, ["dataDir"], async ({ settings }, folder: string) => {
+  addResultAction(command, context, ["dataDir"], async ({ settings }, folder: string) => {
     const choice = choiceOf(settings.dataDir);
     const chosen = allFeeds(settings).filter((feed) => isChosen(feed, choice));
     const path = resolve(context.cwd, folder);

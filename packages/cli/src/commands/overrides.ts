@@ -6,7 +6,7 @@ import { type Output, OVERRIDES } from "@inkling/operations";
 import { describeOverride, OverrideInputError, overrideTarget, parseNewOverride } from "@inkling/store";
 import { type Command, Option } from "commander";
 import { z } from "zod";
-import { addAction, type Context, type Flags } from "../runtime/command.ts";
+import { addResultAction, type Context, type Flags } from "../runtime/command.ts";
 import { expiryOf } from "../runtime/durations.ts";
 import { readText } from "../runtime/input.ts";
 import {
@@ -68,7 +68,6 @@ function addRemove(overrides: Command, context: Context): void {
       ),
     )
     .option(...AUTHOR)
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
@@ -80,7 +79,7 @@ Examples:
   inkling overrides remove 81.2.69.142
   xargs inkling overrides remove --flag is_proxy is_abuser -- < addresses.txt    undo an import`,
     );
-  addAction(command, context, ["dataDir"], async ({ settings, flags }, given: unknown) => {
+  addResultAction(command, context, ["dataDir"], async ({ settings, flags }, given: unknown) => {
     const words = given as readonly string[]; // commander passes `<override...>` as a list
     const removed = await withContext(ROWS.remove_override, { context, settings, flags }, async (here) => {
       const { overrides } = await ROWS.list_overrides.run(here, { ended: true, limit: ALL_ROWS });
@@ -143,7 +142,6 @@ function addImport(overrides: Command, context: Context): void {
     .option("--expires <time>", "when the overrides of a list expire: 30d, 2027-01-31 (default: never)")
     .option(...AUTHOR)
     .option("--force", "accept networks and domains that are normally too wide")
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
@@ -154,7 +152,7 @@ Examples:
   inkling overrides import overrides.json
   inkling overrides import partners.txt --flag is_abuser=false is_proxy=false is_tor_exit=false --note "our partners"`,
     );
-  addAction(command, context, ["dataDir"], async ({ settings, flags }, file: string) => {
+  addResultAction(command, context, ["dataDir"], async ({ settings, flags }, file: string) => {
     const isList = flags.flag !== undefined;
     if (!isList && (flags.note !== undefined || flags.expires !== undefined))
       throw usage("--note and --expires need --flag", "an exported file has its own notes and expiry times");

@@ -14,7 +14,7 @@ import { DATA_FOLDER } from "@inkling/data";
 import type { Command } from "commander";
 import { withAbsoluteFile } from "../config/setting-types.ts";
 import { requireBuilder } from "../runtime/build.ts";
-import { addAction, type Context, type Flags } from "../runtime/command.ts";
+import { addResultAction, type Context, type Flags } from "../runtime/command.ts";
 import { ensureWritable } from "../runtime/data-folder.ts";
 import { choiceOf, feedOf } from "../runtime/feeds.ts";
 import { audited, warnOfNewDatabase } from "../runtime/store.ts";
@@ -54,7 +54,6 @@ function addAdd(feeds: Command, context: Context): void {
     .option("--title <text>", "one line that describes the feed")
     .option("--licence <text>", "the licence of the data")
     .option("--no-check", "add the feed without reading it first")
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
@@ -67,7 +66,7 @@ Examples:
     --claims attacker --header Authorization          INKLING_FEED_SECRET_ACME has the header's value
   inkling feeds add my-isp --url https://isp.example/geofeed.csv --format geofeed --claims place`,
     );
-  addAction(command, context, READ_SETTINGS, async ({ settings, flags }, id: string) => {
+  addResultAction(command, context, READ_SETTINGS, async ({ settings, flags }, id: string) => {
     requireBuilder(settings);
     const row = rowOf(id, flags, context.cwd);
     const { added = [], ...choice } = choiceOf(settings.dataDir);
@@ -127,9 +126,8 @@ function addRemove(feeds: Command, context: Context): void {
   const command = feeds
     .command("remove <id>")
     .description("remove a feed that `feeds add` added, with its copies")
-    .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling feeds remove office-vpn");
-  addAction(command, context, ["dataDir"], async ({ settings, file }, id: string) => {
+  addResultAction(command, context, ["dataDir"], async ({ settings, file }, id: string) => {
     requireBuilder(settings);
     const { dataDir } = settings;
     const choice = choiceOf(dataDir);

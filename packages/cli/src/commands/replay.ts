@@ -20,7 +20,7 @@ import {
 import { pastDecision } from "@inkling/store";
 import { type Command, Option } from "commander";
 import { openAnswerData, parseBody } from "../runtime/answer.ts";
-import { addAction, type Context } from "../runtime/command.ts";
+import { addResultAction, type Context } from "../runtime/command.ts";
 import { pastTime } from "../runtime/durations.ts";
 import { numberedLinesOf, readText } from "../runtime/input.ts";
 import { newestRuleset, parsedRuleset } from "../runtime/rulesets.ts";
@@ -45,7 +45,6 @@ export function addReplay(rules: Command, context: Context): void {
       "--input <file>",
       "read decisions or visitors from this NDJSON file, without a database; - for standard input",
     )
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
@@ -57,7 +56,7 @@ Examples:
   inkling rules replay rules.toml --since 7d --data today
   inkling rules replay rules.toml --input decisions.ndjson --json`,
     );
-  addAction(command, context, ["dataDir"], async ({ settings, flags }, file: string) => {
+  addResultAction(command, context, ["dataDir"], async ({ settings, flags }, file: string) => {
     const { terminal, stopper } = context;
     const ruleset = parsedRuleset(await readText(file), file);
     const { input, data } = flags;

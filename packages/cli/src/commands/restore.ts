@@ -17,7 +17,7 @@ import {
 import type { Command } from "commander";
 import { cliAuthor } from "../config/environment.ts";
 import { maskUrl, SQLITE } from "../config/setting-types.ts";
-import { databaseFile, type LoadedSettings } from "../config/settings.ts";
+import { databaseFile } from "../config/settings.ts";
 import {
   DATA_FILES,
   DATABASE,
@@ -27,7 +27,7 @@ import {
   readArchive,
   SETTINGS_FILE,
 } from "../runtime/backup-archive.ts";
-import { addAction, type Context, type Flags } from "../runtime/command.ts";
+import { addResultAction, type Call, type Context } from "../runtime/command.ts";
 import { ensureWritable } from "../runtime/data-folder.ts";
 import { withNewStore } from "../runtime/store.ts";
 import { CliError, writingTo } from "../terminal/errors.ts";
@@ -50,7 +50,6 @@ export function addRestore(program: Command, context: Context): void {
     .argument("<file>", "a file that `inkling backup` wrote")
     .option("--force", "replace existing data; the old data is kept as FILE.before in the data folder")
     .option("--rotate-tokens", "revoke all admin tokens of the backup, and create a new root token")
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
@@ -64,7 +63,7 @@ Examples:
   inkling restore inkling.backup
   inkling restore inkling.backup --rotate-tokens`,
     );
-  addAction(command, context, ["dataDir"], async (loaded, file: string) => {
+  addResultAction(command, context, ["dataDir"], async (loaded, file: string) => {
     const { settings } = loaded;
     const path = resolve(context.cwd, file);
     const { manifest, files, before, tokens } = await restore(loaded, path, context.version);
@@ -131,8 +130,6 @@ function databaseNotes(
   }
   return notes;
 }
-
-type Call = LoadedSettings & { readonly flags: Flags };
 
 /** @throws CliError, StoreError; the database is then unchanged */
 async function restore(call: Call, path: string, version: string) {

@@ -9,7 +9,7 @@ import { type Input, type Output, RULESETS } from "@inkling/operations";
 import { checkRuleset } from "@inkling/operations/rulesets";
 import type { Command } from "commander";
 import { createTwoFilesPatch } from "diff";
-import { addAction, type Context, confirm } from "../runtime/command.ts";
+import { addAction, addResultAction, type Context, confirm } from "../runtime/command.ts";
 import { pastTime } from "../runtime/durations.ts";
 import { readText, STDIN_OR_OUT } from "../runtime/input.ts";
 import { AUTHOR, addResource, type OperationCall, runOperation } from "../runtime/operation-command.ts";
@@ -167,7 +167,6 @@ function addCalibrate(rules: Command, context: Context): void {
     .option("--note <text>", "what changed and why, for the ruleset history", "weights that outcomes suggest")
     .option(...AUTHOR)
     .option(...YES)
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
@@ -178,7 +177,7 @@ Examples:
   inkling rules calibrate
   inkling rules calibrate --since 30d --yes`,
     );
-  addAction(command, context, ["dataDir"], async ({ settings, flags }) => {
+  addResultAction(command, context, ["dataDir"], async ({ settings, flags }) => {
     const call = { context, settings, flags };
     const { suggest_ruleset, publish_ruleset } = RULESETS.operations;
     const since = pastTime(flags.since, "--since", Date.now());

@@ -96,7 +96,7 @@ export function settingsFor(
 // biome-ignore lint/suspicious/noExplicitAny: commander's values, whose types follow from a command's options
 export type Flags = Record<string, any>;
 
-interface Call extends LoadedSettings {
+export interface Call extends LoadedSettings {
   readonly flags: Flags;
 }
 
@@ -116,24 +116,35 @@ export function printResult({ terminal, ending }: Context, flags: Flags, result:
 }
 
 /**
- * Sets a command's action, and adds the flags of its settings.
- * @param run returns nothing if it has already printed its result
+ * Sets the action of a command that prints by itself, and adds the flags of its settings.
  * @param defaults the command's own defaults
  */
 export function addAction<Args extends (string | undefined)[]>(
   command: Command,
   context: Context,
   names: readonly SettingName[],
-  // biome-ignore lint/suspicious/noConfusingVoidType: a run that prints its own result returns nothing
-  run: (call: Call, ...args: Args) => Result | void | Promise<Result | void>,
+  run: (call: Call, ...args: Args) => void | Promise<void>,
   defaults?: Partial<Settings>,
 ): void {
   withSettings(command, names).action(async (...given: unknown[]) => {
     const flags = given.at(-2) as Flags; // commander passes the arguments, the flags and the command
     const loaded = settingsFor(context, flags, names, defaults);
     if (loaded.settings.feed.length > 0) (await import("./feeds.ts")).checkOwnFeeds(loaded);
-    const result = await run({ ...loaded, flags }, ...(given.slice(0, -2) as Args));
-    if (result) printResult(context, flags, result);
+    await run({ ...loaded, flags }, ...(given.slice(0, -2) as Args));
+  });
+}
+
+/** Like {@link addAction}, for a command with --json. @param run returns undefined if there is nothing to print */
+export function addResultAction<Args extends (string | undefined)[]>(
+  command: Command,
+  context: Context,
+  names: readonly SettingName[],
+  run: (call: Call, ...args: Args) => Result | undefined | Promise<Result | undefined>,
+): void {
+  command.option("--json", "print JSON");
+  addAction<Args>(command, context, names, async (call, ...args) => {
+    const result = await run(call, ...args);
+    if (result !== undefined) printResult(context, call.flags, result);
   });
 }
 

@@ -25,7 +25,7 @@ import { z } from "zod";
 import { cliAuthor } from "../config/environment.ts";
 import { CliError, type ExitCode, Stopped, usage } from "../terminal/errors.ts";
 import { printable, table } from "../terminal/terminal.ts";
-import { addAction, type Context, type Flags, joined, type Result } from "./command.ts";
+import { addResultAction, type Context, type Flags, joined, type Result } from "./command.ts";
 import { durationMs, expiryOf, pastOf } from "./durations.ts";
 import { auditedBy, warnOfNewDatabase, withExistingStore, withStore } from "./store.ts";
 
@@ -131,9 +131,9 @@ function addOperation(
   if (row.hasAuthor) command.option(...AUTHOR);
   const notes = row.notes === undefined ? "" : `\n${row.notes}\n`;
   const examples = row.examples.map((line) => `  ${line}`).join("\n");
-  command.option("--json", "print JSON").addHelpText("after", `${notes}\nExamples:\n${examples}`);
+  command.addHelpText("after", `${notes}\nExamples:\n${examples}`);
   const creates = operation.status === 201;
-  addAction(command, context, ["dataDir"], async ({ settings, flags: given }, ...words) => {
+  addResultAction(command, context, ["dataDir"], async ({ settings, flags: given }, ...words) => {
     const texts = Object.fromEntries([
       ...args.map(({ name }, i) => [name, words[i]]),
       ...flags.map(({ name, shown }) => [name, given[camelCase(shown)]]),

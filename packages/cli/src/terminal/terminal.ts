@@ -4,6 +4,8 @@
 // output closes the pipe early (`| head`), a command ends quietly and a server keeps running. If standard error is
 // closed, both keep running, so that a publication, a build or a file in progress is finished and cleaned up.
 
+import { styleText } from "node:util";
+import { recordOf } from "@inkling/contract";
 import { explainFileError } from "./errors.ts";
 
 export interface Terminal {
@@ -22,27 +24,11 @@ export interface Terminal {
   readonly style: Style;
 }
 
-export interface Style {
-  bold(text: string): string;
-  dim(text: string): string;
-  green(text: string): string;
-  yellow(text: string): string;
-  red(text: string): string;
-}
+const STYLES = ["bold", "dim", "green", "yellow", "red"] as const;
+export type Style = Readonly<Record<(typeof STYLES)[number], (text: string) => string>>;
 
-const CODES = { bold: [1, 22], dim: [2, 22], green: [32, 39], yellow: [33, 39], red: [31, 39] } as const;
-
-export function makeStyle(color: boolean): Style {
-  const wrap = (name: keyof typeof CODES) => (text: string) =>
-    color ? `\x1b[${CODES[name][0]}m${text}\x1b[${CODES[name][1]}m` : text;
-  return {
-    bold: wrap("bold"),
-    dim: wrap("dim"),
-    green: wrap("green"),
-    yellow: wrap("yellow"),
-    red: wrap("red"),
-  };
-}
+export const makeStyle = (color: boolean): Style =>
+  recordOf(STYLES, (name) => (text) => (color ? styleText(name, text, { validateStream: false }) : text));
 
 /** Returns text from outside (a file, a server) with its control codes and text-direction marks replaced. */
 export const printable = (text: string): string =>
