@@ -132,7 +132,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await click("Cancel");
     await answer(page, "lookup", TOR_EXIT);
     await go("lookup/185.220.101.1");
-    await page.locator(".zoom > svg").waitFor();
+    await page.locator(".zoom svg").waitFor();
     await click("Zoom in");
     await look("address");
     await click("Set Abuser for 185.220.101.1");
@@ -329,7 +329,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
   test("traffic", async () => {
     await answer(page, "traffic**", HOUR);
     await go("traffic");
-    await page.locator(".zoom > svg").waitFor();
+    await page.locator(".zoom svg").waitFor();
     await look("traffic");
     await page.unrouteAll();
     await answer(page, "traffic**", LARGE_NUMBERS);

@@ -6,12 +6,13 @@
 import { bisectRight } from "d3-array";
 import { geoAzimuthalEquidistant, geoCircle, geoGraticule10, geoNaturalEarth1, geoPath } from "d3-geo";
 import { iso31661Alpha2ToNumeric } from "iso-3166";
+import type { VNode } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { feature } from "topojson-client";
 import topology from "world-atlas/countries-110m.json";
 import type { CountryCount } from "../answers.ts";
 import { formatCount } from "../format.ts";
 import { Legend } from "./chart.tsx";
-import { ZoomMap } from "./zoom.tsx";
 
 const WIDTH = 640;
 /**
@@ -21,11 +22,11 @@ const WIDTH = 640;
 const WIDEST = 60;
 const NARROWEST = 1;
 const MAX_ZOOM = 12;
+const STEP = 1.6;
 const KM_PER_DEGREE = 111.2;
 const ANTARCTICA = "010";
-/** Radius of the dot in the centre. */
-const DOT = 4;
 const COAST = { stroke: "var(--coast)", "stroke-width": 0.75 };
+const DOT = { r: 4, fill: "var(--accent)", stroke: "var(--card)", "stroke-width": 2 };
 const RADIUS = { fill: "var(--accent)", "fill-opacity": 0.18, stroke: "var(--accent)" };
 
 // TypeScript's type for the imported JSON file is too wide for the package: `type: string`, not `type: "Topology"`.
@@ -35,6 +36,57 @@ const atlas = topology as unknown as Topology;
 const world = feature<{ name: string }>(atlas, atlas.objects.countries);
 const countries = world.features.filter(({ id }) => id !== ANTARCTICA);
 
+interface ZoomProps {
+  readonly label: string;
+  readonly height: number;
+  /** Minimum and maximum; the initial zoom is 1. */
+  readonly range: readonly [min: number, max: number];
+  readonly children: (zoom: number) => VNode;
+}
+
+/** Buttons that zoom a map. What then is larger than the map's box is scrolled, as anything else in a page. */
+function Zoom({ label, height, range: [min, max], children }: ZoomProps) {
+  const [zoom, setZoom] = useState(1);
+  const box = useRef<HTMLElement>(null);
+  const drawn = useRef(1);
+  useLayoutEffect(() => {
+    const { clientWidth, clientHeight, scrollLeft, scrollTop } = box.current!;
+    const factor = zoom / drawn.current;
+    drawn.current = zoom;
+    const centred = (start: number, size: number) => (start + size / 2) * factor - size / 2;
+    box.current!.scrollTo(centred(scrollLeft, clientWidth), centred(scrollTop, clientHeight));
+  }, [zoom]);
+  const by = (factor: number) => () => setZoom(Math.min(max, Math.max(min, zoom * factor)));
+  const buttons = [
+    ["+", "Zoom in", "+", by(STEP)],
+    ["−", "Zoom out", "-", by(1 / STEP)],
+    ["⟲", "Show the whole map", "0", by(1 / zoom)],
+  ] as const;
+  return (
+    <div class="zoom">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region needs keyboard focus (axe) */}
+      <section ref={box} tabIndex={0} aria-label={label} style={{ aspectRatio: `${WIDTH} / ${height}` }}>
+        {children(zoom)}
+      </section>
+      <div class="zoom-buttons">
+        {buttons.map(([text, name, key, onClick]) => (
+          <button
+            key={key}
+            type="button"
+            class="quiet"
+            aria-label={name}
+            aria-keyshortcuts={key}
+            title={`${name} (${key})`}
+            onClick={onClick}
+          >
+            {text}
+          </button>
+        ))}
+      </div>
+    </div>
+  );
+}
+
 interface LocationMapProps {
   readonly latitude: number;
   readonly longitude: number;
@@ -42,46 +94,36 @@ interface LocationMapProps {
   readonly radius: number | undefined;
 }
 
-/** The surroundings of a point, with a circle that probably contains the location. */
+/** The surroundings of a point, with a circle that probably contains the location. The point remains in the centre. */
 export function LocationMap({ latitude, longitude, radius }: LocationMapProps) {
   const height = WIDTH / 1.8;
   const reach = (radius ?? 200) / KM_PER_DEGREE;
   // Leaves room for the circle and the land around it. At a higher zoom, the outlines are too coarse. At a lower zoom,
   // the dot would hide a 20 km circle.
   const halfHeight = Math.min(90, Math.max(3, reach * 3));
-  const projection = geoAzimuthalEquidistant()
-    .rotate([-longitude, -latitude])
-    .translate([WIDTH / 2, height / 2])
-    .scale((height / 2 / halfHeight) * (180 / Math.PI));
-  const earth = projection.scale() * Math.PI; // the outermost circle is the antipode
-  const content = [WIDTH / 2 - earth, height / 2 - earth, WIDTH / 2 + earth, height / 2 + earth] as const;
   const range = [Math.min(1, halfHeight / WIDEST), Math.max(1, halfHeight / NARROWEST)] as const;
-  const path = geoPath(projection).digits(1);
   const circle = geoCircle().center([longitude, latitude]).radius(reach)();
   const text = `${latitude}, ${longitude}${radius === undefined ? "" : `, within ${formatCount(radius)} km with 67% confidence`}`;
-  return (
-    <figure class="map">
-      <ZoomMap
-        label={`Map: ${text}`}
-        width={WIDTH}
-        height={height}
-        range={range}
-        content={content}
-        marks={({ k, x, y }) => (
-          <circle
-            fill="var(--accent)"
-            stroke="var(--card)"
-            stroke-width={2}
-            cx={(k * WIDTH) / 2 + x}
-            cy={(k * height) / 2 + y}
-            r={DOT}
-          />
-        )}
-      >
+  const draw = (zoom: number) => {
+    const projection = geoAzimuthalEquidistant()
+      .rotate([-longitude, -latitude])
+      .translate([WIDTH / 2, height / 2])
+      .scale(((zoom * height) / 2 / halfHeight) * (180 / Math.PI));
+    const path = geoPath(projection).digits(1);
+    return (
+      <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={`Map: ${text}`}>
         <path fill="none" stroke="var(--line)" stroke-width={0.5} d={path(geoGraticule10()) ?? ""} />
         <path fill={shadeOf(0)} {...COAST} d={path(world) ?? ""} />
         {radius !== undefined && <path {...RADIUS} d={path(circle) ?? ""} />}
-      </ZoomMap>
+        <circle {...DOT} cx={WIDTH / 2} cy={height / 2} />
+      </svg>
+    );
+  };
+  return (
+    <figure class="map">
+      <Zoom label={`Map: ${text}`} height={height} range={range}>
+        {draw}
+      </Zoom>
       <figcaption>{text}</figcaption>
     </figure>
   );
@@ -117,23 +159,21 @@ export function CountryMap({ title, counts }: { title: string; counts: readonly 
         {title}
         <Legend entries={legend} />
       </figcaption>
-      <ZoomMap
-        label={title}
-        width={WIDTH}
-        height={height}
-        range={[1, MAX_ZOOM]}
-        content={[0, 0, WIDTH, height]}
-      >
-        {countries.map((country) => {
-          const n = byNumber.get(String(country.id)) ?? 0;
-          const { name } = country.properties;
-          return (
-            <path key={name} fill={shadeOf(bisectRight(steps, n))} {...COAST} d={path(country) ?? ""}>
-              <title>{`${name}: ${formatCount(n)}`}</title>
-            </path>
-          );
-        })}
-      </ZoomMap>
+      <Zoom label={title} height={height} range={[1, MAX_ZOOM]}>
+        {(zoom) => (
+          <svg viewBox={`0 0 ${WIDTH} ${height}`} width={`${zoom * 100}%`} role="img" aria-label={title}>
+            {countries.map((country) => {
+              const n = byNumber.get(String(country.id)) ?? 0;
+              const { name } = country.properties;
+              return (
+                <path key={name} fill={shadeOf(bisectRight(steps, n))} {...COAST} d={path(country) ?? ""}>
+                  <title>{`${name}: ${formatCount(n)}`}</title>
+                </path>
+              );
+            })}
+          </svg>
+        )}
+      </Zoom>
     </figure>
   );
 }
