@@ -88,7 +88,7 @@ test("it shows the starter rules, moves them, and says what it cannot show", asy
   await builder().getByText("The builder cannot show this rule: its condition contains").waitFor();
   await builder().getByText("3 * history.network_logins_1h + 1").waitFor();
   expect(await field("Name").count()).toBe(0);
-  await confirm(page, "Discard changes", "Discard changes");
+  await page.getByRole("button", { name: "Discard changes" }).click();
 });
 
 test("a rule is built, previewed, published in shadow, counted, and made live", async () => {
@@ -129,20 +129,16 @@ at_least = true
     /^british-proxies deny ?shadow 1 1 if it were live/,
   );
 
-  await confirm(page, "Publish", "Publish the ruleset");
+  await confirm(page, "Publish this ruleset", "Publish");
   await waitForMessage(page, "Ruleset 1 is active.");
   await until(async () => (await assess("sign_up", PROXY)).action === "allow");
-  const hits = /^(?:Hits in the last )?24 h: 0 live, [1-9]\d* in shadow$/;
+  const line = page.locator(".cm-line[data-note]").last(); // the builder shows the rule in the text
   await until(async () => {
     await open();
     await field("Rule").selectOption({ label: "6. british-proxies (shadow)" });
-    await builder()
-      .getByText(/^Hits in the last/)
-      .waitFor();
-    return (await builder().getByText(hits).count()) === 1;
+    await line.waitFor();
+    return /^24 h: 0 live, [1-9]\d* in shadow$/.test((await line.getAttribute("data-note"))!);
   });
-  const line = page.locator(".cm-line[data-note]").last(); // the builder shows the rule in the text
-  expect(await line.getAttribute("data-note")).toMatch(hits);
 
   await field("Mode").selectOption("live");
   await checked("1 live rule, 5 in shadow");
@@ -150,7 +146,7 @@ at_least = true
   await field("Mode").selectOption("live");
   await page.getByRole("button", { name: "Expect this result: a sign-up from a data centre" }).click();
   await checked("2 live rules, 4 in shadow; 5 of 5 examples pass");
-  await confirm(page, "Publish", "Publish the ruleset");
+  await confirm(page, "Publish this ruleset", "Publish");
   await waitForMessage(page, "Ruleset 2 is active.");
   await until(async () => (await assess("sign_up", PROXY)).rule === "british-proxies");
 });
@@ -190,7 +186,7 @@ test("the meaning of the fact under the pointer", async () => {
       () => false,
     );
   });
-  await confirm(page, "Discard changes", "Discard changes");
+  await page.getByRole("button", { name: "Discard changes" }).click();
 });
 
 test("no script failed, and no other host was requested", () => expect(tabs.faults).toEqual([]));

@@ -208,7 +208,7 @@ describe("rules", () => {
     expect(await area().locator(".cm-lintRange-error").allTextContents()).toEqual(["ip.knd"]);
     await page.keyboard.press("F8");
     expect(await selected()).toBe("ip.knd");
-    await button("Publish").click();
+    await button("Publish this ruleset").click();
     await page
       .getByRole("alert")
       .filter({ hasText: /^line 4, column 25/ })
@@ -223,7 +223,7 @@ describe("rules", () => {
     await page.reload();
     await checked("1 live rule");
     expect(await written()).toBe(draft);
-    await confirm(page, "Discard changes", "Discard changes");
+    await button("Discard changes").click();
     await page.getByText("There is nothing to publish").waitFor();
     expect(await written()).toBe("");
     await page.reload();
@@ -252,14 +252,14 @@ describe("rules", () => {
     await hasChanged.waitFor();
     await write(assessed);
     await hasChanged.waitFor({ state: "detached" });
-    await button("Publish").click();
-    const dialog = page.getByRole("dialog", { name: "Publish this ruleset?" });
+    await button("Publish this ruleset").click();
+    const dialog = page.getByRole("dialog", { name: "Publish this ruleset" });
     await dialog.getByText(/stored/).waitFor();
     await button("Cancel").click();
     expect((await rowsOf("History"))[0]).toStartWith("2 active");
-    await button("Publish").click();
+    await button("Publish this ruleset").click();
     await page.getByLabel("Note").fill("stricter about proxies");
-    await button("Publish the ruleset").click();
+    await dialog.getByRole("button", { name: "Publish" }).click();
     await waitForMessage(page, "is active. All servers apply it within a second.");
     await page.getByText("There is nothing to publish").waitFor();
     const published = /^3 active .* ada stricter about proxies$/;
@@ -270,13 +270,13 @@ describe("rules", () => {
     const mine = STARTER_RULESET.replace("deny = 0.85", "deny = 0.9");
     await write(mine);
     await publish('on_missing = "deny"\n');
-    await confirm(page, "Publish", "Publish the ruleset");
+    await confirm(page, "Publish this ruleset", "Publish");
     await waitForMessage(page, "Nothing was published");
     await page.getByText("bob published ruleset 4 after you started this draft.").waitFor();
     expect(await written()).toBe(mine);
     const changes = page.getByRole("region", { name: "Changes since ruleset 4" });
     expect(await changes.locator("del").allInnerTexts()).toContain('-on_missing = "deny"\n');
-    await confirm(page, "Publish", "Publish the ruleset");
+    await confirm(page, "Publish this ruleset", "Publish");
     await until(async () => (await rowsOf("History"))[0]!.startsWith("5 active"));
     expect(await page.getByText("after you started this draft").count()).toBe(0);
   });
@@ -309,7 +309,7 @@ describe("rules", () => {
     await page.waitForTimeout(100);
     await page.keyboard.press("Enter");
     expect(await written()).toEndWith("when = 'ip.kind == \"hosting");
-    await confirm(page, "Discard changes", "Discard changes");
+    await button("Discard changes").click();
   });
 
   test("the keyboard alone: Tab indents and is undone; Escape, then Tab, leaves", async () => {
@@ -388,7 +388,7 @@ describe("what people decide", () => {
         .filter({ hasText: "Review" })
         .getByRole("img", { name: `${n} to look at`, exact: true })
         .waitFor();
-    await page.getByText("12 decisions wait for review:").waitFor(); // the start page
+    await page.getByText("12 decisions to review:").waitFor(); // the start page
     await count(12);
     await page.getByRole("link", { name: "Open the queue" }).click();
     await status("Decision 1 of 12. 12 without an outcome.");
@@ -492,11 +492,11 @@ describe("what people decide", () => {
     const added = page.getByRole("region", { name: "Changes since ruleset 1" }).locator("ins");
     await added.first().waitFor();
     expect((await added.allInnerTexts()).join("")).toMatch(/\+\[weights\]\n\+proxy = 0\.\d+\n/);
-    await page.getByRole("button", { name: "Publish", exact: true }).click();
-    const dialog = page.getByRole("dialog", { name: "Publish this ruleset?" });
+    await page.getByRole("button", { name: "Publish this ruleset" }).click();
+    const dialog = page.getByRole("dialog", { name: "Publish this ruleset" });
     await dialog.getByText(/36 stored decisions/).waitFor();
     await dialog.getByLabel("Note").fill("calibrated");
-    await dialog.getByRole("button", { name: "Publish the ruleset" }).click();
+    await dialog.getByRole("button", { name: "Publish" }).click();
     await waitForMessage(page, "Ruleset 2 is active.");
     await page
       .getByRole("button", { name: "Apply the suggested weights" })
@@ -686,7 +686,7 @@ describe("decisions", () => {
     await page.keyboard.type(String(decision.request_id));
     await page.keyboard.press("Enter");
     await main.getByRole("heading", { name: `Decisions by request ${decision.request_id}` }).waitFor();
-    await main.getByRole("link", { name: "All these decisions" }).click();
+    await main.getByRole("link", { name: "Decisions by request" }).click();
     await until(async () => (await rows()).length === 1);
     expect((await rows())[0]).toContain("user-2");
   });
@@ -699,7 +699,7 @@ describe("decisions", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: `Decisions by domain ${smallDomain(4)}` }).waitFor();
     await page.getByRole("heading", { name: `Decisions by mailbox ${email}` }).waitFor();
-    await page.getByRole("link", { name: "All these decisions" }).first().click();
+    await page.getByRole("link", { name: "Decisions by mailbox" }).click();
     await until(async () => (await rows()).length === 1);
     expect((await rows())[0]).toContain("user-1");
     await go(`lookup/${smallDomain(4)}`);
@@ -773,7 +773,9 @@ describe("decisions", () => {
     const status = (text: string) => page.getByRole("status").filter({ hasText: text }).waitFor();
     const label = async (selected: number, outcome: string) => {
       await page.getByRole("button", { name: `Label ${selected} selected` }).click();
-      await page.getByRole("dialog").getByRole("button", { name: outcome }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Outcome").selectOption(outcome);
+      await dialog.getByRole("button", { name: "Label", exact: true }).click();
     };
     await go("decisions");
     expect(await page.getByRole("button", { name: "Label selected" }).isDisabled()).toBe(true);
@@ -789,22 +791,22 @@ describe("decisions", () => {
     await page.route(`**/admin/v1/decisions/${id}/outcome`, (route) =>
       route.fulfill({ status: 503, json: { title: "The database is unreachable" } }),
     );
-    await label(3, "Legitimate");
-    await status("Labelled 2 of 3 as legitimate.");
+    await label(3, "legitimate");
+    await status("Labelled 2 of 3.");
     await page.getByText(`Not labelled: The database is unreachable ${id}`).waitFor();
     const outcomes = async () => (await rows()).map((text) => text.split(" ").at(-1));
     await until(async () => (await outcomes()).join() === "legitimate,proxy,legitimate");
     await page.unroute(`**/admin/v1/decisions/${id}/outcome`);
-    await label(1, "Fraud"); // the decision that failed remains selected
-    await status("Labelled 1 as fraud.");
+    await label(1, "fraud"); // the decision that failed remains selected
+    await status("Labelled 1.");
     expect(await page.getByText("Not labelled").count()).toBe(0);
     await until(async () => (await outcomes()).join() === "legitimate,fraud,legitimate");
-    await until(async () => /legitimate\s+2\s+fraud\s+1/.test(await textOf(page))); // in the last 30 days
+    await until(async () => /legitimate: 2 .*fraud: 1 /s.test(await textOf(page))); // in the last 30 days
     await row().nth(1).getByRole("checkbox").check();
-    await label(1, "No outcome");
+    await label(1, "none");
     await until(async () => (await outcomes()).join() === "legitimate,proxy,legitimate");
     await row().nth(1).getByRole("checkbox").check();
-    await label(1, "Fraud");
+    await label(1, "fraud");
     await page.reload();
     await until(async () => (await outcomes()).join() === "legitimate,fraud,legitimate");
   });

@@ -126,7 +126,8 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     );
     await page.getByRole("table").waitFor();
     await look("list");
-    await click("Override all shown");
+    await page.getByLabel("Select all shown").check();
+    await click(/^Override \d selected/);
     await page.getByRole("dialog").waitFor();
     await look("override-many");
     await click("Cancel");
@@ -165,10 +166,10 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await page.getByText("5 of 5 examples pass").waitFor();
     await look("rules");
     if (device === "desk") {
-      await click("Publish");
+      await click("Publish this ruleset");
       await page.getByRole("dialog").getByText("No decisions are stored").waitFor();
       await look("rules-publish");
-      await click("Publish the ruleset");
+      await page.getByRole("dialog").getByRole("button", { name: "Publish" }).click();
     }
     await page.getByRole("table", { name: "History" }).waitFor();
     await writeRuleset(page, live);
@@ -250,7 +251,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await look("data");
     await click(/^Show all \d+: Feeds/);
     expect(await page.locator("table").first().locator("tbody tr").count()).toBe(ALL_FEEDS.length);
-    await page.getByLabel("Filter", { exact: true }).fill("ipsum");
+    await page.getByLabel("Search", { exact: true }).fill("ipsum");
     await page.getByRole("link", { name: "ipsum-3", exact: true }).click();
     await page.getByRole("heading", { name: "What this feed claims about a value" }).waitFor();
     await page.getByLabel("Value").fill("nonsense");
@@ -296,10 +297,10 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await page.getByText("2 feeds: publisher: … could not be reached: host not found").click();
     await page.getByRole("link", { name: "second-of-two" }).first().waitFor();
     expect(await page.getByText("see above").count()).toBe(2);
-    await page.getByLabel("State").selectOption("missing");
+    await page.getByLabel("Show", { exact: true }).selectOption("missing");
     expect(await page.locator("table").first().locator("tbody tr").count()).toBe(1);
     expect(await page.locator("table .badge").first().getAttribute("class")).toBe("badge bad");
-    await page.getByLabel("State").selectOption("");
+    await page.getByLabel("Show", { exact: true }).selectOption("");
     expect(await page.locator(".scroll").evaluateAll(widerInside)).toEqual([]);
     await look("data-troubled");
     await page.unrouteAll();
@@ -316,7 +317,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await look("keys");
     await answer(page, "**/usage", MONTH);
     await page.getByRole("link", { name: "Open this key" }).click();
-    await page.locator(".chart").waitFor();
+    await page.locator(".chart").first().waitFor();
     const fills = await page.evaluate<string[]>(
       '[...document.querySelectorAll(".chart > svg rect")].map((one) => getComputedStyle(one).fill)',
     );
@@ -360,10 +361,12 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await page.getByLabel("Reason").fill("a partner's network, until the end of the year");
     await page.getByRole("button", { name: "Add", exact: true }).click();
     await page.getByRole("button", { name: /^Remove the override/ }).waitFor();
-    await click("Also show removed and expired overrides");
-    await page.getByRole("table", { name: "History of overrides" }).waitFor();
+    if (device === "phone") await page.getByText("Filters", { exact: true }).click();
+    await page.getByLabel("Also show removed").check();
+    await page.getByRole("table", { name: "Overrides" }).waitFor();
     await look("overrides");
     await confirm(page, /^Remove the override/, "Remove");
+    await page.getByLabel("Also show removed").uncheck();
     await page.getByText("No overrides").waitFor();
   });
 

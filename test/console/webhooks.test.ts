@@ -109,7 +109,7 @@ test("add, shown once, test, rotate, deliveries, remove", async () => {
   expect((await page.getByRole("table").innerText()).replace(/\s+/g, " ")).toMatch(
     /given up 1 the receiver returned 500 .*delivered 1 returned 200/,
   );
-  await confirm(page, "Rotate", "Rotate");
+  await confirm(page, "Rotate the secret", "Rotate");
   const next = await page.locator("code.token").innerText();
   await page.getByText("two secrets").waitFor();
   await button("Send a test message").click();

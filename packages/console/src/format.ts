@@ -9,10 +9,16 @@ const relative = new Intl.RelativeTimeFormat("en");
 
 export const formatCount = (n: number) => n.toLocaleString("en-US");
 
-export const DAY_MS = 86_400_000;
+const DAY_MS = 86_400_000;
 
 /** Returns the time this many days from now, as the admin API takes it. */
 export const timeIn = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString();
+
+/** Returns the last days up to a time (UTC), such as "2026-01-31". */
+export const lastDays = (count: number, until = timeIn(0)) =>
+  Array.from({ length: count }, (_, i) =>
+    new Date(Date.parse(until) - (count - 1 - i) * DAY_MS).toISOString().slice(0, 10),
+  );
 
 /** Formats a number with a noun: "1 decision", "1,200 decisions". */
 export const countOf = (n: number, noun: string) => `${formatCount(n)} ${noun}${n === 1 ? "" : "s"}`;

@@ -1,15 +1,13 @@
 // pages.tsx: lists every page of the console, in the order of the navigation. A page that is only the list of a
 // resource is here. Any other page is in its own file, which is loaded on demand if it is large.
 
-import { ADMIN_ROLE_TEXTS, ADMIN_ROLES, AUDIT_ACTIONS } from "@inkling/contract";
+import { ADMIN_ROLE_TEXTS, ADMIN_ROLES } from "@inkling/contract";
 import type { FunctionComponent } from "preact";
-import type { AuditEntry } from "./answers.ts";
-import { Code, RelativeTime } from "./components/basics.tsx";
 import { lazyPage } from "./components/loaded.tsx";
 import { Action } from "./components/operation.tsx";
 import { ResourceList } from "./components/resource.tsx";
-import { TwoLines } from "./components/table.tsx";
 import type { PageProps } from "./hooks.ts";
+import { AuditPage } from "./pages/audit.tsx";
 import { DataPage } from "./pages/data/data.tsx";
 import { HostsPage } from "./pages/hosts.tsx";
 import { KeysPage } from "./pages/keys/keys.tsx";
@@ -17,7 +15,6 @@ import { LookupPage } from "./pages/lookup/lookup.tsx";
 import { OverridesPage } from "./pages/overrides/overrides.tsx";
 import { StartPage } from "./pages/start.tsx";
 import { TrafficPage } from "./pages/traffic.tsx";
-import { placeOfId } from "./places.ts";
 
 const AssessPage = lazyPage(async () => (await import("./pages/assess/assess.tsx")).AssessPage);
 const RulesPage = lazyPage(async () => (await import("./pages/rules/rules.tsx")).RulesPage);
@@ -31,37 +28,16 @@ const ROLES = ADMIN_ROLES.map((role) => [role, `${role}: ${ADMIN_ROLE_TEXTS[role
 const TokensPage = () => (
   <ResourceList
     route="GET admin-tokens"
-    rows={({ admin_tokens }) => admin_tokens}
-    rowKey={({ name }) => name}
     caption="Named admin tokens"
     empty="No named admin tokens yet: create the first one below."
-    columns={[
-      ["Name", ({ name, hint }) => <TwoLines below={<code>{hint}</code>}>{name}</TwoLines>],
-      "role",
-      "state",
-      [
-        "Created",
-        ({ author, parent, created_at }) => (
-          <TwoLines below={`by ${author}${parent !== null && parent !== author ? `, with ${parent}` : ""}`}>
-            <RelativeTime iso={created_at} />
-          </TwoLines>
-        ),
-      ],
-      "last_used_at",
-      "expires_at",
-    ]}
+    columns={["name", "role", "state", "created_at", "last_used_at", "expires_at"]}
     actions={({ name }, reload) => (
       <Action
         route="DELETE admin-tokens/{id}"
         input={{ id: name }}
         text="Revoke"
-        label={`Revoke ${name}`}
-        question={[
-          `Revoke ${name}?`,
-          "Programs that use the token get 401 immediately, and its console sessions end. This cannot be undone.",
-          "Revoke",
-        ]}
-        isDanger
+        of={name}
+        ask="Programs that use the token get 401 immediately, and its console sessions end. This cannot be undone."
         message={({ also_revoked }) =>
           also_revoked.length > 0 ? `Revoked, and ${also_revoked.join(", ")} as well.` : "Revoked."
         }
@@ -81,76 +57,9 @@ const TokensPage = () => (
         },
         role: { options: ROLES },
       },
-      secret: ["token", ({ token }) => token],
     }}
   />
 );
-
-const actionText = (action: string) => action.replaceAll("-", " ");
-const ACTIONS = AUDIT_ACTIONS.map((action) => [action, actionText(action)] as const);
-const AUDIT_SOURCES: Readonly<Record<NonNullable<AuditEntry["source"]>, string>> = {
-  api: "admin API",
-  console: "console",
-  cli: "command line",
-  mcp: "agent (MCP)",
-  file: "settings",
-};
-
-const AuditPage = ({ rest }: PageProps) => (
-  <ResourceList
-    route="GET audit"
-    rows={({ entries }) => entries}
-    rowKey={({ sequence }) => `${sequence}`}
-    caption="Audit trail"
-    empty="No changes yet."
-    first={50}
-    filters={[
-      rest,
-      {
-        action: { options: ACTIONS },
-        source: { options: Object.entries(AUDIT_SOURCES) },
-        subject: { note: "Enter a whole id, value or name.", placeholder: "key_…, ovr_…, feed" },
-      },
-    ]}
-    columns={[
-      ["When", ({ at }) => <RelativeTime iso={at} />],
-      "author",
-      ["Source", ({ source }) => (source === null ? "unknown" : AUDIT_SOURCES[source])],
-      ["Action", ({ action }) => actionText(action)],
-      [
-        "Subject",
-        (entry) => (
-          <TwoLines below={nameOf(entry)}>
-            <Subject of={entry.subject} />
-          </TwoLines>
-        ),
-      ],
-      [
-        "Details",
-        ({ before, after }) => (
-          <details>
-            <summary>before, after</summary>
-            <Code text={JSON.stringify({ before, after }, null, 2)} />
-          </details>
-        ),
-      ],
-    ]}
-  />
-);
-
-/** A subject, as a link if it has a page. */
-function Subject({ of }: { of: string }) {
-  const place = placeOfId(of);
-  const text = <code>{of}</code>;
-  return place === undefined ? text : <a href={`#/${place}`}>{text}</a>;
-}
-
-/** Returns the name that people use: an override's value, a key's name, a webhook's URL. */
-function nameOf({ before, after }: AuditEntry): string | undefined {
-  const row = (after ?? before) as { value?: unknown; name?: unknown; url?: unknown } | null | undefined;
-  const name = row?.value ?? row?.name ?? row?.url;
-  return typeof name === "string" ? name : undefined;
-}
 
 /** The groups of the navigation. */
 export const GROUPS = ["Investigate", "Rules", "Access", "Operate"] as const;

@@ -5,7 +5,7 @@ import { useContext, useEffect } from "preact/hooks";
 import type { DataOverview, Feed, Host, Queue, Webhook } from "./answers.ts";
 import { call, isAbort } from "./api.ts";
 import { RelativeTime } from "./components/basics.tsx";
-import { formatCount } from "./format.ts";
+import { countOf } from "./format.ts";
 import { type Loading, messageOf } from "./hooks.ts";
 
 /** Keys and admin tokens that expire within this number of days need attention. */
@@ -24,53 +24,52 @@ export interface Concern {
   readonly count?: number;
 }
 
+/** What is wrong with the objects of one page. */
+type Found = Omit<Concern, "page">;
+
 export async function loadStatus(signal: AbortSignal) {
   const [overview, feeds] = [call("GET data", {}, signal), call("GET data/feeds", {}, signal)];
   const hosts = call("GET hosts", {}, signal);
-  const parts = await Promise.all([
-    concerns("data", overview.then(releaseConcerns)),
-    concerns(
-      "data",
-      feeds.then((answer) => feedConcerns(answer.feeds)),
-    ),
-    concerns(
-      "hosts",
-      hosts.then((answer) => hostConcerns(answer.hosts)),
-    ),
-    concerns(
-      "webhooks",
-      call("GET webhooks", {}, signal).then(({ webhooks }) =>
-        group(
-          "webhooks",
-          "bad",
-          ["webhook fails", "webhooks fail"],
-          webhooks.filter(isFailing),
-          ({ id, url }) => [new URL(url).host, `#/webhooks/${id}`],
-        ),
-      ),
-    ),
-    concerns("review", call("GET decisions/review", { limit: 1 }, signal).then(reviewConcerns)),
-    concerns(
+  const parts: readonly (readonly [page: string, reading: Promise<Found[]>])[] = [
+    ["data", overview.then(releaseConcerns)],
+    ["data", feeds.then((answer) => feedConcerns(answer.feeds))],
+    ["hosts", hosts.then((answer) => hostConcerns(answer.hosts))],
+    ["webhooks", call("GET webhooks", {}, signal).then(({ webhooks }) => webhookConcerns(webhooks))],
+    ["review", call("GET decisions/review", { limit: 1 }, signal).then(reviewConcerns)],
+    [
       "keys",
       call("GET keys", { expires_in_days: SOON_DAYS }, signal).then(({ keys }) =>
-        group("keys", "warn", soon("key"), keys, ({ id, name }) => [name, `#/keys/${id}`]),
-      ),
-    ),
-    concerns(
-      "tokens",
-      call("GET admin-tokens", {}, signal).then(({ admin_tokens }) =>
-        group("tokens", "warn", soon("admin token"), admin_tokens.filter(expiresSoon), ({ name }) => [
+        group("warn", `Keys that expire within ${SOON_DAYS} days:`, keys, ({ id, name }) => [
           name,
-          "#/tokens",
+          `#/keys/${id}`,
         ]),
       ),
-    ),
-  ]);
+    ],
+    [
+      "tokens",
+      call("GET admin-tokens", {}, signal).then(({ admin_tokens }) =>
+        group(
+          "warn",
+          `Admin tokens that expire within ${SOON_DAYS} days:`,
+          admin_tokens.filter(expiresSoon),
+          ({ name }) => [name, "#/tokens"],
+        ),
+      ),
+    ],
+  ];
+  // A part that cannot be read is a concern itself, so that the other parts are still shown.
+  const concerns = parts.map(async ([page, reading]): Promise<Concern[]> => {
+    const found = await reading.catch((error: unknown): Found[] => {
+      if (isAbort(error)) throw error;
+      return [{ kind: "bad", text: messageOf(error), links: [[`Open ${page}`, `#/${page}`]] }];
+    });
+    return found.map((one) => ({ page, ...one }));
+  });
   return {
+    concerns: (await Promise.all(concerns)).flat(),
     overview: await overview,
     ...(await feeds),
     hosts: await hosts.then((answer) => answer.hosts).catch(() => undefined), // the failure is a concern
-    concerns: parts.flat(),
   };
 }
 export type Status = Awaited<ReturnType<typeof loadStatus>>;
@@ -90,36 +89,19 @@ export function useStatus(): Loading<Status> {
   return status;
 }
 
-/** A part that cannot be read is a concern itself, so that the other parts are still shown. */
-const concerns = (page: string, reading: Promise<Concern[]>) =>
-  reading.catch((error: unknown): Concern[] => {
-    if (isAbort(error)) throw error;
-    return [{ page, kind: "bad", text: messageOf(error), links: [[`Open ${page}`, `#/${page}`]] }];
-  });
-
-const soon = (noun: string) =>
-  [`${noun} expires within ${SOON_DAYS} days`, `${noun}s expire within ${SOON_DAYS} days`] as const;
 const expiresSoon = ({ expires_at }: { readonly expires_at: string | null }) => {
   const days =
     expires_at === null ? Number.POSITIVE_INFINITY : (Date.parse(expires_at) - Date.now()) / 86_400_000;
   return days > 0 && days < SOON_DAYS;
 };
 
-/**
- * Returns one concern for all objects with the same fault; none if there is no object.
- * @param texts for one object and for several
- */
-function group<T>(
-  page: string,
+/** Returns one concern for all objects with the same fault; none if there is no object. */
+const group = <T,>(
   kind: Concern["kind"],
-  [one, several]: readonly [one: string, several: string],
+  text: string,
   objects: readonly T[],
   linkOf: (object: T) => Link,
-): Concern[] {
-  if (objects.length === 0) return [];
-  const text = `${objects.length} ${objects.length === 1 ? one : several}:`;
-  return [{ page, kind, text, links: objects.map(linkOf) }];
-}
+): Found[] => (objects.length === 0 ? [] : [{ kind, text, links: objects.map(linkOf) }]);
 
 /** Has the last attempt to deliver failed, or has the receiver turned the webhook off? */
 export const isFailing = ({ disabled_at, recent: { last_attempt: last } }: Webhook) =>
@@ -139,21 +121,22 @@ export function feedRank(feed: Feed): number {
 }
 export const needsAttention = (feed: Feed) => feedRank(feed) < 4;
 
-const HELD = [
-  "feed has a new copy that looks wrong and is not used",
-  "feeds have new copies that look wrong and are not used",
-] as const;
-const FAILING = ["feed fails or is out of date", "feeds fail or are out of date"] as const;
 const feedLink = ({ id }: Feed): Link => [id, `#/data/${id}`];
 
-function feedConcerns(feeds: readonly Feed[]): Concern[] {
+function feedConcerns(feeds: readonly Feed[]): Found[] {
   const held = feeds.filter((feed) => feedState(feed) === "held");
   const failing = feeds.filter((feed) => needsAttention(feed) && !held.includes(feed));
   return [
-    ...group("data", "bad", HELD, held, feedLink),
-    ...group("data", "warn", FAILING, failing, feedLink),
+    ...group("bad", "Feeds whose new copy looks wrong and is not used:", held, feedLink),
+    ...group("warn", "Feeds that fail or are out of date:", failing, feedLink),
   ];
 }
+
+const webhookConcerns = (webhooks: readonly Webhook[]) =>
+  group("bad", "Webhooks that fail:", webhooks.filter(isFailing), ({ id, url }) => [
+    new URL(url).host,
+    `#/webhooks/${id}`,
+  ]);
 
 /** Maximum number of names in a sentence. */
 const MAX_NAMES = 5;
@@ -166,7 +149,7 @@ function shortened(names: string): string {
 }
 
 /** What is wrong or unusual about the release in use. */
-export function releaseConcerns(overview: DataOverview): Concern[] {
+export function releaseConcerns(overview: DataOverview): Found[] {
   const { release, pinned, missing, partial, refused_release: refused, failed_build: failed } = overview;
   const found: (false | null | readonly [kind: Concern["kind"], text: ComponentChildren])[] = [
     release === null && ["bad", "Lookups return 503 until there is a release. Start an update."],
@@ -183,34 +166,27 @@ export function releaseConcerns(overview: DataOverview): Concern[] {
     ],
   ];
   return found.flatMap((row) =>
-    row ? [{ page: "data", kind: row[0], text: row[1], links: [["Open Data", "#/data"] as const] }] : [],
+    row ? [{ kind: row[0], text: row[1], links: [["Open Data", "#/data"]] } satisfies Found] : [],
   );
 }
 
-const reviewConcerns = ({ waiting: count }: Queue): Concern[] =>
+const reviewConcerns = ({ waiting: count }: Queue): Found[] =>
   count === 0
     ? []
     : [
         {
-          page: "review",
           kind: "warn",
-          text: `${formatCount(count)} ${count === 1 ? "decision waits" : "decisions wait"} for review:`,
+          text: `${countOf(count, "decision")} to review:`,
           links: [["Open the queue", "#/review"]],
           count,
         },
       ];
 
 const hostConcerns = (hosts: readonly Host[]) =>
-  hosts.flatMap(({ name, state, reasons, warnings }): Concern[] => {
+  hosts.flatMap(({ name, state, reasons, warnings }): Found[] => {
     const isDown = state === "not-ready" || state === "silent";
     const why = [...(isDown ? [state.replace("-", " ")] : []), ...reasons, ...warnings].join("; ");
     if (why === "") return [];
-    return [
-      {
-        page: "hosts",
-        kind: isDown ? "bad" : "warn",
-        text: `Host ${name}: ${why}.`,
-        links: [["Open Hosts", "#/hosts"]],
-      },
-    ];
+    const text = `Host ${name}: ${why}.`;
+    return [{ kind: isDown ? "bad" : "warn", text, links: [["Open Hosts", "#/hosts"]] }];
   });

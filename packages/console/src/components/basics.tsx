@@ -8,13 +8,13 @@ export type Kind = "good" | "warn" | "bad" | "faint";
 
 interface CardProps {
   readonly title?: ComponentChildren;
-  /** Makes the card as wide as the page, even if other cards are side by side. */
-  readonly isWide?: boolean;
+  /** As wide as the page, even if other cards are side by side; or hidden without a table or a problem. */
+  readonly class?: "wide" | "optional";
   readonly children: ComponentChildren;
 }
 
-export const Card = ({ title, isWide, children }: CardProps) => (
-  <section class={isWide ? "card wide" : "card"}>
+export const Card = ({ title, class: kind, children }: CardProps) => (
+  <section class={kind ? `card ${kind}` : "card"}>
     {title && <h2>{title}</h2>}
     {children}
   </section>
@@ -101,7 +101,7 @@ export interface ButtonProps {
   /** A label for screen readers, needed if several buttons have the same text. */
   readonly label?: string;
   /** "quiet" or "danger"; "" for the main button. */
-  readonly class?: "quiet" | "danger" | "";
+  readonly class?: "quiet" | "danger" | "" | undefined;
   readonly isBusy?: boolean;
   /** The key that clicks the button (frame.tsx). */
   readonly shortcut?: string | undefined;

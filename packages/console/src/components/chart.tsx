@@ -1,10 +1,12 @@
-// chart.tsx: draws bars, lines, meters and sparklines as SVG. A chart's label summarizes it in words.
+// chart.tsx: draws bars, lines, meters and sparklines as SVG. A chart's label summarizes it in words, and the legend of
+// bars has their totals.
 
 import { max, min, nice, sum, ticks } from "d3-array";
 import { line, stack } from "d3-shape";
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatCompact, formatCount, formatPercent } from "../format.ts";
+import { Card } from "./basics.tsx";
 
 const HEIGHT = 180;
 /** Maximum width of a character in a label, and the gap between the labels and the axis. */
@@ -33,6 +35,8 @@ interface ChartProps<P extends Point, V extends number | null> {
   readonly points: readonly P[];
   readonly series: readonly Series<P, V>[];
   readonly formatTime: (at: string) => string;
+  /** True if one value may count in several series, so that their shares say nothing. */
+  readonly isOverlapping?: boolean | undefined;
 }
 
 type Format = (value: number) => string;
@@ -66,20 +70,31 @@ function useLayout(count: number, greatest: number, format: Format) {
 
 /** Stacked bars. */
 export function BarChart<P extends Point>(props: ChartProps<P, number>) {
-  const { points, series, formatTime } = props;
+  const { points, series, formatTime, isOverlapping } = props;
   const totals = points.map((point) => sum(series, ({ of }) => of(point)));
   const greatest = max(totals) ?? 0;
+  const all = sum(totals);
   const layout = useLayout(points.length, greatest, formatCompact);
   const { x, y, slot } = layout;
   const layers = stack<P, Series<P>>()
     .keys(series)
     .value((point, { of }) => of(point))(points);
   const time = formatTime(points[totals.indexOf(greatest)]?.at ?? "");
-  const summary = `${formatCount(sum(totals))} in total, with a peak of ${formatCount(greatest)} at ${time}.`;
+  const summary = `${formatCount(all)} in total, with a peak of ${formatCount(greatest)} at ${time}.`;
+  const named = series.map((one) => {
+    const total = sum(points, one.of);
+    const share = all > 0 && !isOverlapping ? ` (${formatPercent(total / all)})` : "";
+    return { ...one, name: `${one.name}: ${formatCount(total)}${share}` };
+  });
   const describe = (point: P) =>
     `${formatTime(point.at)}: ${series.map(({ name, of }) => `${name} ${formatCount(of(point))}`).join(", ")}`;
   return (
-    <Frame {...props} summary={greatest > 0 ? summary : "None in this period."} layout={layout}>
+    <Frame
+      {...props}
+      series={named}
+      summary={greatest > 0 ? summary : "None in this period."}
+      layout={layout}
+    >
       {points.map((point, i) => (
         <g key={point.at}>
           <title>{describe(point)}</title>
@@ -93,6 +108,27 @@ export function BarChart<P extends Point>(props: ChartProps<P, number>) {
     </Frame>
   );
 }
+
+interface BarChartsProps<P extends Point> extends Pick<ChartProps<P, number>, "points" | "formatTime"> {
+  readonly charts: readonly (readonly [
+    title: string,
+    series: readonly Series<P>[],
+    isOverlapping?: boolean,
+  ])[];
+}
+
+/** Stacked bars side by side, without those that have nothing to show. */
+export const BarCharts = <P extends Point>({ charts, points, formatTime }: BarChartsProps<P>) => (
+  <>
+    {charts
+      .filter(([, series]) => points.some((point) => series.some(({ of }) => of(point) > 0)))
+      .map(([title, series, isOverlapping]) => (
+        <Card key={title}>
+          <BarChart {...{ title, series, points, formatTime, isOverlapping }} />
+        </Card>
+      ))}
+  </>
+);
 
 interface LineChartProps<P extends Point> extends ChartProps<P, number | null> {
   readonly formatValue: Format;
@@ -195,12 +231,11 @@ export const Legend = ({ entries }: { entries: readonly (readonly [color: string
   </ul>
 );
 
-export type MeterColor = "good" | "warn" | "bad" | "series-0" | "series-1";
 interface MeterProps {
   /** A share from 0 to 1. Anything above 1 is drawn as 1. */
   readonly part: number;
   readonly text: string;
-  readonly color?: MeterColor;
+  readonly color?: "good" | "warn" | "bad" | "series-0";
 }
 
 /** A bar that shows a share of a whole. */
@@ -212,11 +247,6 @@ export const Meter = ({ part, text, color = "good" }: MeterProps) => (
       <rect fill={`var(--${color})`} width={Math.min(100, Math.max(2, part * 100))} height={8} rx={2} />
     </svg>
   </span>
-);
-
-/** A number that is a part of a whole: "1,200, 12%". */
-export const PartMeter = ({ n, of, color }: { n: number; of: number; color: MeterColor }) => (
-  <Meter part={n / of} text={`${formatCount(n)}, ${formatPercent(n / of)}`} color={color} />
 );
 
 /**

@@ -58,33 +58,48 @@ interface FilterBarProps<R extends Route> {
 
 /** Shows a filter for each field of a list's input. */
 export function FilterBar<R extends Route>({ route, of, texts }: FilterBarProps<R>) {
-  const filters = Object.entries(schemaOf(route).fields).map(([name, { enum: values }]) => {
+  const filters = Object.entries(schemaOf(route).fields).map(([name, { type, enum: values }]) => {
     const { label = labelOf(name), note, placeholder, options } = texts[name as keyof typeof texts] ?? {};
     const choices = options ?? values?.map((value) => [value, value] as const);
-    return name === "since"
-      ? ({ name: "days", label: "Time", choices: PERIODS } as const)
-      : { name, label, note, placeholder, choices: choices && [["", "all"] as const, ...choices] };
+    if (name === "since") return { name: "days", label: "Time", choices: PERIODS };
+    if (type === "boolean") return { name, label, isBoolean: true };
+    return { name, label, note, placeholder, choices: choices && [["", "all"] as const, ...choices] };
   });
   const bar = (
     <div class="filters">
       {filters
         .filter(({ name }) => !["limit", "cursor", "until"].includes(name))
-        .map(({ name, label, choices, ...text }) =>
-          choices ? (
-            <Field key={name} label={label}>
-              <Select options={choices} value={of.valueOf(name)} onChoose={(value) => of.set(name, value)} />
-            </Field>
-          ) : (
+        .map(({ name, label, choices, isBoolean, ...text }) => {
+          const value = of.valueOf(name);
+          const set = (chosen: string) => of.set(name, chosen);
+          if (isBoolean)
+            return (
+              <label key={name} class="inline">
+                <input
+                  type="checkbox"
+                  checked={value === "true"}
+                  onChange={(event) => set(event.currentTarget.checked ? "true" : "")}
+                />
+                {label}
+              </label>
+            );
+          if (choices)
+            return (
+              <Field key={name} label={label}>
+                <Select options={choices} value={value} onChoose={set} />
+              </Field>
+            );
+          return (
             <TextField
               key={name}
               type="search"
               label={label}
-              value={of.valueOf(name)}
-              onChange={(event) => of.set(name, event.currentTarget.value)}
+              value={value}
+              onChange={(event) => set(event.currentTarget.value)}
               {...text}
             />
-          ),
-        )}
+          );
+        })}
     </div>
   );
   if (!isPhone()) return bar;

@@ -7,7 +7,7 @@ import { useState } from "preact/hooks";
 import { ApiError, call, UserError } from "../api.ts";
 import { notify, useAction } from "../hooks.ts";
 import { useRefusal } from "../session.ts";
-import { Button, type ButtonProps } from "./basics.tsx";
+import { Button } from "./basics.tsx";
 import { Dialog } from "./dialog.tsx";
 import {
   Field,
@@ -20,7 +20,7 @@ import {
   textOf,
   timeOf,
 } from "./form.tsx";
-import { SecretOnce } from "./secrets.tsx";
+import { SecretOnce, secretIn } from "./secrets.tsx";
 
 /** The build puts the schemas of all operations here. */
 declare const FORM_SCHEMAS: FormSchemas;
@@ -45,13 +45,21 @@ export interface FieldText {
 }
 export type FieldTexts<R extends Route> = { readonly [Name in keyof Input<R>]?: FieldText };
 
-const isTime = (name: string) => /_(at|until)$/.test(name);
+export const isTime = (name: string) => /_(at|until)$/.test(name);
 
 /** Returns a field's name in words: "created_at" is "Created". */
 export function labelOf(name: string): string {
   const text = name.replace(/_(at|until|seconds)$/, "").replaceAll("_", " ");
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
+
+/** How long an old token or secret remains valid after a rotation, in seconds. */
+const OVERLAPS: Options = [
+  ["86400", "a day"],
+  ["3600", "an hour"],
+  ["604800", "a week"],
+  ["0", "not at all"],
+];
 
 interface SchemaFieldProps {
   readonly name: string;
@@ -64,7 +72,11 @@ interface SchemaFieldProps {
 function SchemaField({ name, schema, text, initial = schema.default, problem }: SchemaFieldProps) {
   const { type, items, required, maxLength, minimum, maximum, description } = schema;
   const { label = labelOf(name), note = isTime(name) ? undefined : description, placeholder, isDay } = text;
-  const choices = text.options ?? (schema.enum ?? items?.enum)?.map((value) => [value, value] as const);
+  const choices =
+    text.options ??
+    (name === "overlap_seconds"
+      ? OVERLAPS
+      : (schema.enum ?? items?.enum)?.map((value) => [value, value] as const));
   const field = { label, note, problem };
   if (type === "boolean" && !choices)
     return (
@@ -146,34 +158,40 @@ function readField(name: string, { type, items }: FieldSchema, values: FormData,
   return type === "number" || type === "integer" ? Number(given) : given;
 }
 
-/** What the page shows at the end. */
-type Message<R extends Route> = string | ((output: Output<R>) => string);
-
-function show<R extends Route>(message: Message<R> | undefined, output: Output<R>): void {
-  if (message) notify(typeof message === "string" ? message : message(output));
-}
-
-export interface OperationFormProps<R extends Route> {
+interface OperationProps<R extends Route> {
   readonly route: R;
-  /** The button's text. */
-  readonly action: string;
   /** The input's fields that have no control. */
   readonly input?: Partial<Input<R>>;
   /** The current values of fields with a control. */
   readonly initial?: object;
   readonly fields?: FieldTexts<R>;
-  readonly class?: string;
   readonly isDanger?: boolean;
-  readonly aside?: ComponentChildren;
-  readonly message?: Message<R>;
-  readonly done: (output: Output<R>, form: HTMLFormElement) => unknown;
+  /** What the page says at the end. */
+  readonly message?: string | ((output: Output<R>) => string);
   /** Called with the server's refusal. */
   readonly failed?: (error: unknown) => unknown;
 }
 
+export interface OperationFormProps<R extends Route> extends OperationProps<R> {
+  /** The button's text. */
+  readonly action: string;
+  readonly class?: string;
+  readonly aside?: ComponentChildren;
+  /** Sends the fields that have a control, and the rest of the input; by default once. */
+  readonly send?: (given: object) => Promise<unknown>;
+  readonly done?: (output: Output<R>, form: HTMLFormElement) => unknown;
+}
+
+/** Runs an operation, and says what became of it. */
+async function run<R extends Route>({ route, input, message }: OperationProps<R>, given: object = {}) {
+  const output = await call(route, { ...given, ...input } as Input<R>);
+  if (message) notify(typeof message === "string" ? message : message(output));
+  return output;
+}
+
 /** A form with a control for each field of an operation's input. Shows the server's problems beside them. */
 export function OperationForm<R extends Route>(props: OperationFormProps<R>) {
-  const { route, input = {}, initial = {}, fields = {}, message, done, failed, ...form } = props;
+  const { route, input = {}, initial = {}, fields = {}, message, failed, send, done, ...form } = props;
   const { role, fields: inputs } = schemaOf(route);
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({});
   const shown = Object.entries(inputs).filter(([name]) => !(name in input));
@@ -181,19 +199,19 @@ export function OperationForm<R extends Route>(props: OperationFormProps<R>) {
   const texts = fields as Readonly<Record<string, FieldText>>;
   const submit = async (values: FormData, element: HTMLFormElement) => {
     setProblems({});
-    const given = shown.map(
+    const read = shown.map(
       ([name, schema]) => [name, readField(name, schema, values, current[name])] as const,
     );
-    const body = Object.fromEntries(given.filter(([, value]) => value !== undefined));
-    const output = await call(route, { ...body, ...input } as Input<R>).catch((error: unknown) => {
+    const given = Object.fromEntries(read.filter(([, value]) => value !== undefined));
+    if (send) return send(given);
+    const output = await run(props, given).catch((error: unknown) => {
       const names = shown.map(([name]) => name);
       const [beside, rest] = placeProblems(error, names);
       setProblems(beside);
       failed?.(error);
       throw rest;
     });
-    show(message, output);
-    await done(output, element);
+    await done?.(output, element);
   };
   return (
     <Form {...form} needs={role} submit={submit}>
@@ -225,56 +243,63 @@ function placeProblems(error: unknown, names: readonly string[]): [Record<string
   return [beside, new UserError(rest.join("; "))];
 }
 
-interface ActionProps<R extends Route>
-  extends Pick<ButtonProps, "text" | "label" | "class">,
-    Omit<OperationFormProps<R>, "action" | "class" | "aside" | "done"> {
-  /** If given, the button opens a dialog with this text and the fields. */
-  readonly question?: readonly [title: string, details: ComponentChildren, action: string];
-  /** A token or secret in the output, which is shown once: its name, and where it is. */
-  readonly secret?: readonly [what: string, of: (output: Output<R>) => string];
+interface ActionProps<R extends Route> extends OperationProps<R> {
+  readonly text: string;
+  /** What the text is about, such as a key's name. */
+  readonly of?: string;
+  /** What it does. The button asks in a dialog with this text and the fields, if there are any. */
+  readonly ask?: ComponentChildren;
+  /** The text of the dialog's button, if it differs. */
+  readonly action?: string;
+  readonly class?: "quiet" | "danger" | "";
+  readonly refusal?: string | undefined;
   readonly done?: (output: Output<R>) => unknown;
 }
 
-/** A button that runs an operation. */
+/** A button that runs an operation. Shows the token or secret in the output. */
 export function Action<R extends Route>(props: ActionProps<R>) {
-  const { text, label, class: kind = "quiet", question, secret, done, ...operation } = props;
+  const { text, of, ask, action = text, class: kind, refusal, done, ...operation } = props;
+  const { route, input = {}, isDanger = route.startsWith("DELETE ") } = operation;
+  const { role, fields } = schemaOf(route);
   const [isOpen, setOpen] = useState(false);
-  const [shown, setShown] = useState<string>();
+  const [secret, setSecret] = useState<string>();
   const [start, isBusy] = useAction();
-  const refusal = useRefusal(schemaOf(operation.route).role);
+  const readOnly = useRefusal(role);
+  const hasFields = Object.keys(fields).some((name) => !(name in input));
+  const label = of === undefined ? text : `${text} ${of}`;
   const close = () => setOpen(false);
   const finish = (output: Output<R>) => {
     close();
-    if (secret) setShown(secret[1](output));
+    setSecret(secretIn(output));
     done?.(output);
   };
-  const run = async () => {
-    const output = await call(operation.route, operation.input as Input<R>);
-    show(operation.message, output);
-    finish(output);
+  const click = () => {
+    if (hasFields || ask !== undefined) setOpen(true);
+    else start(async () => finish(await run(operation)));
   };
   return (
     <>
       <Button
         text={text}
-        {...(label && { label })}
+        label={label}
         class={kind}
         isBusy={isBusy}
-        refusal={refusal}
-        onClick={() => (question ? setOpen(true) : start(run))}
+        refusal={readOnly ?? refusal}
+        onClick={click}
       />
-      {isOpen && question && (
-        <Dialog title={question[0]} onClose={close}>
-          {typeof question[1] === "string" ? <p>{question[1]}</p> : question[1]}
+      {isOpen && (
+        <Dialog title={hasFields ? label : `${label}?`} onClose={close}>
+          {typeof ask === "string" ? <p>{ask}</p> : ask}
           <OperationForm
             {...operation}
-            action={question[2]}
+            isDanger={isDanger}
+            action={action}
             aside={<Button text="Cancel" onClick={close} />}
             done={finish}
           />
         </Dialog>
       )}
-      {secret && shown && <SecretOnce what={secret[0]} secret={shown} />}
+      <SecretOnce secret={secret} />
     </>
   );
 }

@@ -4,40 +4,49 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { ApiError, call, UserError } from "../api.ts";
-import { formatCount } from "../format.ts";
 import { useLoad, useObjectName } from "../hooks.ts";
-import { Badge, Button, Card, type Kind, RelativeTime } from "./basics.tsx";
-import { Bulk, type BulkAction, RowChoice } from "./bulk.tsx";
+import { Button, Card } from "./basics.tsx";
 import { FilterBar, useFilters } from "./filters.tsx";
-import { TextField } from "./form.tsx";
+import { type BulkAction, List, type ListProps } from "./list.tsx";
 import { Loaded } from "./loaded.tsx";
 import {
   type FieldTexts,
   type Input,
-  labelOf,
   OperationForm,
   type OperationFormProps,
   type Output,
   type Route,
   schemaOf,
 } from "./operation.tsx";
-import { SecretOnce } from "./secrets.tsx";
-import { type Column, Table } from "./table.tsx";
+import { SecretOnce, secretIn } from "./secrets.tsx";
+import { type Columns, Fields } from "./value.tsx";
 
-interface RowsProps<R extends Route, Row> {
+/** An object in the only list of an operation's output. */
+type RowOf<R extends Route> = {
+  [Name in keyof Output<R>]: Output<R>[Name] extends readonly (infer Row)[] ? Row : never;
+}[keyof Output<R>];
+
+const rowsOf = <R extends Route>(output: Output<R>): readonly RowOf<R>[] =>
+  Object.values(output).find(Array.isArray) ?? [];
+
+interface Identified {
+  readonly id?: string;
+  readonly name?: string;
+  readonly number?: number;
+  readonly sequence?: number;
+}
+function keyOf(row: unknown): string {
+  const { id, name, number, sequence } = row as Identified;
+  return String(id ?? name ?? number ?? sequence);
+}
+
+interface RowsProps<R extends Route>
+  extends Pick<ListProps<RowOf<R>>, "caption" | "empty" | "columns" | "isOneLine"> {
   readonly route: R;
   readonly input?: Partial<Input<R>>;
-  readonly rows: (output: Output<R>) => readonly Row[];
-  readonly rowKey: (row: Row) => string;
-  readonly caption: string;
-  readonly empty: string;
-  /** Names of fields, or columns. */
-  readonly columns: readonly ((keyof Row & string) | Column<Row>)[];
   /** Buttons for a row. */
-  readonly actions?: (row: Row, reload: () => void) => ComponentChildren;
-  readonly bulk?: BulkAction<Row>;
-  /** True if each row is one line. */
-  readonly isOneLine?: boolean;
+  readonly actions?: (row: RowOf<R>, reload: () => void) => ComponentChildren;
+  readonly bulk?: BulkAction<RowOf<R>>;
   /** Minimum number of rows to read before there is a button for more. */
   readonly first?: number;
   /** Milliseconds between two loads. */
@@ -46,7 +55,11 @@ interface RowsProps<R extends Route, Row> {
   readonly note?: (output: Output<R>) => string;
 }
 
-interface ListProps<R extends Route, New extends Route, Row> extends RowsProps<R, Row> {
+interface ResourceListProps<R extends Route, New extends Route> extends RowsProps<R> {
+  /** The title, if it differs from the caption. */
+  readonly title?: ComponentChildren;
+  /** True to show nothing if there is no object. */
+  readonly isOptional?: boolean;
   /** The list is loaded again when it changes. */
   readonly changes?: number;
   /** Called when the user has changed something here. */
@@ -57,8 +70,9 @@ interface ListProps<R extends Route, New extends Route, Row> extends RowsProps<R
 }
 
 /** A list of a resource's objects, and a form for a new one. */
-export function ResourceList<R extends Route, New extends Route, Row>(props: ListProps<R, New, Row>) {
-  const { filters: [rest, texts] = [], changes = 0, onChange, create, ...list } = props;
+export function ResourceList<R extends Route, New extends Route>(props: ResourceListProps<R, New>) {
+  const { filters: [rest, texts] = [], title = props.caption, changes = 0, isOptional, ...others } = props;
+  const { onChange, create, ...list } = others;
   const filters = useFilters(rest ?? "");
   const [version, setVersion] = useState(0);
   const [created, setCreated] = useState<Output<New>>();
@@ -71,22 +85,16 @@ export function ResourceList<R extends Route, New extends Route, Row>(props: Lis
     form.reset();
     reload();
   };
-  const [what, secretOf, next] = create?.secret ?? [];
   return (
     <>
-      {created && what && secretOf && (
-        <SecretOnce what={what} secret={secretOf(created)}>
-          {next?.(created)}
-        </SecretOnce>
-      )}
-      <Card title={list.caption}>
+      {created && <SecretOnce secret={secretIn(created)}>{create?.next?.(created)}</SecretOnce>}
+      <Card class={isOptional ? "optional" : "wide"} title={title}>
         {texts && <FilterBar route={list.route} of={filters} texts={texts} />}
         <div aria-live="polite">
           <Rows
             key={filters.query}
             {...list}
             query={filters.query}
-            hasSearch={!texts}
             version={version + changes}
             reload={reload}
           />
@@ -102,135 +110,68 @@ export function ResourceList<R extends Route, New extends Route, Row>(props: Lis
   );
 }
 
-const PAGE = 100;
-/** Minimum number of rows for which a list has a search field, and maximum number that it shows. */
-const MIN_SEARCHED = 6;
-const MAX_SHOWN = 500;
+interface NewProps<R extends Route>
+  extends Pick<OperationFormProps<R>, "route" | "action" | "fields" | "message"> {
+  readonly title: string;
+  readonly intro?: string;
+  /** What to do with a new token or secret. */
+  readonly next?: (output: Output<R>) => ComponentChildren;
+}
 
-interface LoadedRowsProps<R extends Route, Row> extends RowsProps<R, Row> {
+const PAGE = 100;
+/** Does the operation itself search for a text? */
+const hasTextFilter = (route: Route) =>
+  Object.entries(schemaOf(route).fields).some(
+    ([name, { type, enum: values }]) => type === "string" && !values && name !== "cursor",
+  );
+
+interface LoadedRowsProps<R extends Route> extends RowsProps<R> {
   readonly query: string;
-  readonly hasSearch: boolean;
   /** The list is loaded again when it changes. */
   readonly version: number;
   readonly reload: () => void;
 }
 
-function Rows<R extends Route, Row>(props: LoadedRowsProps<R, Row>) {
-  const { route, rowKey, caption, empty, bulk, query, hasSearch, version, reload, first = 1_000 } = props;
+function Rows<R extends Route>(props: LoadedRowsProps<R>) {
+  const { route, input, actions, query, version, reload, first = 1_000, everyMs, note, ...list } = props;
   const [wanted, setWanted] = useState(first);
   const hasPages = "cursor" in schemaOf(route).fields;
   const read = async (signal: AbortSignal) => {
     const limit = Math.min(wanted, PAGE);
-    const items: Row[] = [];
+    const items: RowOf<R>[] = [];
     for (let cursor = ""; ; ) {
       const page: object = { ...(hasPages && { limit }), ...(cursor && { cursor }) };
-      const given = { ...props.input, ...Object.fromEntries(new URLSearchParams(query)), ...page };
+      const given = { ...input, ...Object.fromEntries(new URLSearchParams(query)), ...page };
       const output: Output<R> = await call(route, given as Input<R>, signal);
-      const rows = props.rows(output);
+      const rows = rowsOf(output);
       items.push(...rows);
       cursor = (output as { next_cursor?: string | null }).next_cursor ?? "";
       // a search that takes long returns short pages, perhaps without rows
       const isShort = rows.length < limit && items.length > 0;
       if (cursor === "" || items.length >= wanted || isShort)
-        return { items, hasMore: cursor !== "", note: props.note?.(output) };
+        return { items, hasMore: cursor !== "", text: note?.(output) };
     }
   };
-  const loading = useLoad(read, [version, wanted], props.everyMs);
-  const [search, setSearch] = useState("");
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const select = (keys: readonly string[]) => setSelected(new Set(keys));
-  const selecting = (row: Row) => <RowChoice rowKey={rowKey(row)} selected={selected} onSelect={select} />;
+  const loading = useLoad(read, [version, wanted], everyMs);
   return (
     <Loaded from={loading}>
-      {({ items: all, hasMore, note }) => {
-        const text = search.trim().toLowerCase();
-        const found = all.filter((row) => JSON.stringify(row).toLowerCase().includes(text));
-        const shown = found.slice(0, MAX_SHOWN);
-        return (
-          <>
-            {hasSearch && all.length >= MIN_SEARCHED && (
-              <TextField
-                label="Search"
-                type="search"
-                value={search}
-                onInput={(event) => setSearch(event.currentTarget.value)}
-              />
-            )}
-            {bulk && all.length > 1 && (
-              <Bulk
-                action={bulk}
-                shown={shown}
-                rowKey={rowKey}
-                selected={selected}
-                onSelect={select}
-                onDone={(failed) => {
-                  select(failed);
-                  reload();
-                }}
-              />
-            )}
-            <Table
-              caption={caption}
-              rows={shown}
-              rowKey={rowKey}
-              columns={columnsOf(props)}
-              isOneLine={props.isOneLine}
-              before={bulk && all.length > 1 ? selecting : undefined}
-              empty={query !== "" || all.length > 0 ? "Nothing matches." : empty}
-            />
-            {found.length > shown.length && (
-              <p class="faint">{`The first ${MAX_SHOWN} of ${formatCount(found.length)}.`}</p>
-            )}
-            {hasMore && <Button text="Show older" onClick={() => setWanted(all.length + first)} />}
-            {note && <p class="faint">{note}</p>}
-          </>
-        );
-      }}
+      {({ items, hasMore, text }) => (
+        <>
+          <List<RowOf<R>>
+            {...list}
+            isSearched={hasTextFilter(route)}
+            rows={items}
+            rowKey={keyOf}
+            actions={actions && ((row) => actions(row, reload))}
+            empty={query === "" ? list.empty : "Nothing matches."}
+            onChange={reload}
+          />
+          {hasMore && <Button text="Show older" onClick={() => setWanted(items.length + first)} />}
+          {text && items.length > 0 && <p class="faint">{text}</p>}
+        </>
+      )}
     </Loaded>
   );
-}
-
-function columnsOf<R extends Route, Row>(props: LoadedRowsProps<R, Row>): Column<Row>[] {
-  const { columns, actions, reload } = props;
-  const all = columns.map(
-    (column): Column<Row> =>
-      typeof column === "string"
-        ? [labelOf(column), (row) => <Value name={column} of={row[column]} />]
-        : column,
-  );
-  const buttons = (row: Row) => {
-    const shown = actions?.(row, reload);
-    return shown && <span class="actions">{shown}</span>;
-  };
-  return actions ? [...all, ["Action", buttons]] : all;
-}
-
-const KINDS: Readonly<Record<string, Kind>> = {
-  active: "good",
-  live: "good",
-  sandbox: "warn",
-};
-
-/** A field's value. Null means that something never happened, or that there is none. */
-export function Value({ name, of }: { name: string; of: unknown }) {
-  const isTime = /_(at|until)$/.test(name);
-  if (of === null) return <>{isTime ? "never" : "none"}</>;
-  if (name === "state") return <Badge kind={KINDS[String(of)] ?? "faint"}>{String(of)}</Badge>;
-  if (isTime && String(of).includes("T")) return <RelativeTime iso={String(of)} />;
-  if (typeof of === "number") return <>{formatCount(of)}</>;
-  return <>{Array.isArray(of) ? of.join(", ") || "none" : String(of)}</>;
-}
-
-interface NewProps<R extends Route>
-  extends Pick<OperationFormProps<R>, "route" | "action" | "fields" | "message"> {
-  readonly title: string;
-  readonly intro?: string;
-  /** What the output has that is shown once: its name, its text, and what to do with it. */
-  readonly secret?: readonly [
-    what: string,
-    of: (output: Output<R>) => string,
-    next?: (output: Output<R>) => ComponentChildren,
-  ];
 }
 
 interface DetailProps<R extends Route> {
@@ -241,12 +182,15 @@ interface DetailProps<R extends Route> {
   readonly page?: string;
   readonly nameOf: (one: Output<R>) => string;
   readonly everyMs?: number;
-  readonly children: (one: Output<R>, reload: () => void) => ComponentChildren;
+  /** The fields that a card shows, above the buttons. */
+  readonly fields?: Columns<Output<R>>;
+  readonly actions?: (one: Output<R>, reload: () => void) => ComponentChildren;
+  readonly children?: (one: Output<R>, reload: () => void) => ComponentChildren;
 }
 
 /** The page of a single object. */
 export function ResourceDetail<R extends Route>(props: DetailProps<R>) {
-  const { route, id, noun, page = `${noun}s`, nameOf, everyMs, children } = props;
+  const { route, id, noun, page = `${noun}s`, nameOf, everyMs, fields, actions, children } = props;
   const load = (signal: AbortSignal) =>
     call(route, { id } as Input<R>, signal).catch((error: unknown) => {
       // The API has no path for an id that cannot exist. Users get the same message as for any unknown id.
@@ -261,7 +205,19 @@ export function ResourceDetail<R extends Route>(props: DetailProps<R>) {
       <p>
         <a href={`#/${page}`}>All {noun}s</a>
       </p>
-      <Loaded from={loading}>{(one) => children(one, loading.reload)}</Loaded>
+      <Loaded from={loading}>
+        {(one) => (
+          <>
+            {fields && (
+              <Card>
+                <Fields of={one} columns={fields} />
+                <div class="actions">{actions?.(one, loading.reload)}</div>
+              </Card>
+            )}
+            {children?.(one, loading.reload)}
+          </>
+        )}
+      </Loaded>
     </>
   );
 }

@@ -1,24 +1,30 @@
-// secrets.tsx: shows a token or secret once.
+// secrets.tsx: shows a token or secret that the server never shows again.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { CopyButton, Notice } from "./basics.tsx";
 
+/** Returns the token or secret in an operation's output; undefined if it has none. */
+export function secretIn(output: object): string | undefined {
+  const { token, secret } = output as { readonly token?: string; readonly secret?: string };
+  return token ?? secret;
+}
+
 interface SecretOnceProps {
-  /** What it is: "key". */
-  readonly what: string;
-  readonly secret: string;
+  readonly secret: string | undefined;
   /** Text that explains what to do next. */
   readonly children?: ComponentChildren;
 }
 
-/** Shows a token or secret that the server never shows again. The page scrolls to it and moves the focus there. */
-export function SecretOnce({ what, secret, children }: SecretOnceProps) {
+/** Shows nothing without a secret. Otherwise, the page scrolls to it and moves the focus there. */
+export function SecretOnce({ secret, children }: SecretOnceProps) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     box.current?.scrollIntoView({ block: "nearest" });
     box.current?.focus({ preventScroll: true });
   }, [secret]);
+  if (secret === undefined) return null;
+  const what = secret.startsWith("whsec_") ? "secret" : "token";
   return (
     <div class="once" ref={box} tabIndex={-1} role="status">
       <Notice kind="good">
@@ -34,11 +40,3 @@ export function SecretOnce({ what, secret, children }: SecretOnceProps) {
     </div>
   );
 }
-
-/** How long an old token or secret remains valid after a rotation. */
-export const OVERLAPS = [
-  ["86400", "for a day"],
-  ["3600", "for an hour"],
-  ["604800", "for a week"],
-  ["0", "not at all"],
-] as const;

@@ -13,8 +13,6 @@ const CLOCK_SECONDS = 5;
 export const HostsPage = () => (
   <ResourceList
     route="GET hosts"
-    rows={({ hosts }) => hosts}
-    rowKey={({ id }) => id}
     caption="Hosts"
     empty="No host is connected to the database."
     columns={COLUMNS}

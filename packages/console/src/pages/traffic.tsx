@@ -6,7 +6,7 @@ import type { ComponentChildren } from "preact";
 import type { CountryCount, Traffic, TrafficPoint } from "../answers.ts";
 import { call } from "../api.ts";
 import { Card } from "../components/basics.tsx";
-import { BarChart, LineChart, Meter } from "../components/chart.tsx";
+import { BarChart, BarCharts, LineChart, Meter } from "../components/chart.tsx";
 import { useFilters } from "../components/filters.tsx";
 import { Select } from "../components/form.tsx";
 import { LazyMap, Loaded } from "../components/loaded.tsx";
@@ -33,16 +33,24 @@ const STATUS_COLORS = { "2xx": 2, "3xx": 0, "4xx": 1, "5xx": 3 } as const;
 const STATUSES = keysOf(STATUS_COLORS).map((status) =>
   seriesOf("statuses", status, status, STATUS_COLORS[status]),
 );
-const LOOKUPS = SCOPES.map(([scope, name]) => seriesOf("lookups", scope, name));
 const countBatched = ({ batch_lookups }: Moment) => sum(Object.values(batch_lookups));
 const countSingle = (moment: Moment) => sum(Object.values(moment.lookups)) - countBatched(moment);
-const REQUESTS = [
-  { name: "Single lookups", of: countSingle },
-  { name: "Values in batches", of: countBatched },
-];
-const FLAGS_SET = [...REPUTATION_FLAGS, "disposable"].map((flag) =>
-  seriesOf("flags_raised", flag, flagName(flag)),
-);
+const CHARTS = [
+  ["Requests by status", STATUSES],
+  ["Lookups by kind", SCOPES.map(([scope, name]) => seriesOf("lookups", scope, name))],
+  [
+    "Lookups by request",
+    [
+      { name: "Single lookups", of: countSingle },
+      { name: "Values in batches", of: countBatched },
+    ],
+  ],
+  [
+    "Flags set",
+    [...REPUTATION_FLAGS, "disposable"].map((flag) => seriesOf("flags_raised", flag, flagName(flag))),
+    true,
+  ],
+] as const;
 const LATENCIES = (["p50", "p95", "p99"] as const).map((name) => ({
   name,
   of: ({ latency_seconds }: TrafficPoint) => latency_seconds[name],
@@ -154,9 +162,7 @@ function Charts({ hours, traffic: { series: points, total } }: { hours: Period; 
     <>
       <Numbers rows={numbersOf(total)} />
       <div class="pair even">
-        <Card>
-          <BarChart title="Requests by status" series={STATUSES} {...chart} />
-        </Card>
+        <BarCharts charts={CHARTS} {...chart} />
         <Card>
           <LineChart
             title="Latency of single lookups"
@@ -164,15 +170,6 @@ function Charts({ hours, traffic: { series: points, total } }: { hours: Period; 
             formatValue={formatLatency}
             {...chart}
           />
-        </Card>
-        <Card>
-          <BarChart title="Lookups by kind" series={LOOKUPS} {...chart} />
-        </Card>
-        <Card>
-          <BarChart title="Lookups by request" series={REQUESTS} {...chart} />
-        </Card>
-        <Card>
-          <BarChart title="Flags set" series={FLAGS_SET} {...chart} />
         </Card>
         <Problems counts={total.problems} />
         <Countries counts={total.countries} />
@@ -188,7 +185,7 @@ function Countries({ counts }: { counts: readonly CountryCount[] }) {
     <Meter part={count / most} text={formatCount(count)} color="series-0" />
   );
   return (
-    <Card isWide title="Countries looked up">
+    <Card class="wide" title="Countries looked up">
       {counts.length > 0 && (
         <LazyMap>{({ CountryMap }) => <CountryMap title="Lookups by country" counts={counts} />}</LazyMap>
       )}

@@ -7,11 +7,10 @@ import { Loaded, lazyPage } from "../../components/loaded.tsx";
 import { Action } from "../../components/operation.tsx";
 import { formatAges, formatExact, formatRelative } from "../../format.ts";
 import { type PageProps, useLoad } from "../../hooks.ts";
-import { useRefusal } from "../../session.ts";
 import { releaseConcerns, useStatus } from "../../status.tsx";
 import { FeedsCard, UnusedFeedsCard } from "./feeds.tsx";
 import { ReleasesCard, type Switching } from "./releases.tsx";
-import { UpdateText, useUpdate } from "./update.tsx";
+import { UpdateStatus } from "./update.tsx";
 
 const FeedPage = lazyPage(async () => (await import("./feed.tsx")).FeedPage);
 
@@ -102,24 +101,12 @@ interface ReleaseCardProps {
   readonly reload: () => void;
 }
 
-const questionOf = ({ name, created_at }: Release) =>
-  [
-    "Roll back?",
-    `The server verifies release ${name}, built ${formatRelative(created_at)} (${formatExact(created_at)}), and then uses and pins it. Lookups continue in the meantime.`,
-    "Roll back",
-  ] as const;
-const PIN = ["Pin this release?", "Newer releases are kept but not used until you unpin.", "Pin"] as const;
-const UNPIN = [
-  "Unpin?",
-  "The server switches to the newest release, and later to each newer one.",
-  "Unpin",
-] as const;
+const rollbackTo = ({ name, created_at }: Release) =>
+  `The server verifies release ${name}, built ${formatRelative(created_at)} (${formatExact(created_at)}), and then uses and pins it. Lookups continue in the meantime.`;
 
 function ReleaseCard({ overview, before, switching, reload }: ReleaseCardProps) {
   const { release, pinned } = overview;
   const ages = formatAges(overview.ages);
-  const update = useUpdate(overview.update, reload);
-  const readOnly = useRefusal("admin");
   return (
     <Card title={release ? ["In use: ", <code key="name">{release.name}</code>] : "No release yet"}>
       {release && (
@@ -133,48 +120,36 @@ function ReleaseCard({ overview, before, switching, reload }: ReleaseCardProps) 
           {text}
         </Notice>
       ))}
-      <p role="status">
-        <UpdateText {...update} />
-      </p>
-      <p class="actions">
-        <button
-          type="button"
-          disabled={update.isPending || readOnly !== undefined}
-          title={readOnly}
-          onClick={update.start}
-        >
-          Update now
-        </button>
-        {release && before && (
+      <UpdateStatus loaded={overview.update} onEnd={reload} />
+      {release && (
+        <p class="actions">
           <Action
-            key="back"
             route="POST data/rollback"
-            input={{ current: release.name, to: before.name }}
+            input={{ current: release.name, to: before?.name }}
             text="Roll back"
-            question={questionOf(before)}
+            ask={before && rollbackTo(before)}
             isDanger
+            refusal={before ? undefined : "No older release is kept."}
             {...switching}
           />
-        )}
-        {release && !before && (
-          <button key="none" type="button" class="quiet" disabled>
-            Roll back
-          </button>
-        )}
-        {release && !pinned && (
-          <Action
-            key="pin"
-            route="POST data/pin"
-            input={{ current: release.name }}
-            text="Pin"
-            question={PIN}
-            {...switching}
-          />
-        )}
-        {pinned && (
-          <Action key="unpin" route="DELETE data/pin" text="Unpin" question={UNPIN} {...switching} />
-        )}
-        {release && (
+          {pinned ? (
+            <Action
+              key="unpin"
+              route="DELETE data/pin"
+              text="Unpin"
+              ask="The server switches to the newest release, and later to each newer one."
+              {...switching}
+            />
+          ) : (
+            <Action
+              key="pin"
+              route="POST data/pin"
+              input={{ current: release.name }}
+              text="Pin"
+              ask="Newer releases are kept but not used until you unpin."
+              {...switching}
+            />
+          )}
           <span class="faint">
             {before ? (
               <>
@@ -184,8 +159,8 @@ function ReleaseCard({ overview, before, switching, reload }: ReleaseCardProps) 
               "No older release is kept, so you cannot roll back."
             )}
           </span>
-        )}
-      </p>
+        </p>
+      )}
     </Card>
   );
 }

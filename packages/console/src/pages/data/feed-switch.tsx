@@ -25,8 +25,8 @@ export function FeedSwitch({ feed, onChosen, isExplained }: FeedSwitchProps) {
       route="POST data/feeds"
       input={{ id, on: !on }}
       text={`Turn ${word}`}
-      label={`Turn ${word} ${id}`}
-      question={[`Turn ${id} ${word}?`, details, `Turn ${word}`]}
+      of={id}
+      ask={details}
       isDanger={on}
       message={`${id} is ${word}. A build starts within seconds.`}
       done={onChosen}
@@ -50,12 +50,8 @@ export function Accept({ of: { id, on, held }, onChosen }: AcceptProps) {
       route="POST data/accept"
       input={{ copies: [copy] }}
       text="Use the new copy"
-      label={`Use the new copy of ${id}`}
-      question={[
-        `Use the new copy of ${id}?`,
-        `It is held: ${held.why}. Use it only if it is right.`,
-        "Use it",
-      ]}
+      of={`of ${id}`}
+      ask={`It is held: ${held.why}. Use it only if it is right.`}
       isDanger
       message={`A build with the new copy of ${id} starts within seconds.`}
       done={onChosen}

@@ -1,12 +1,11 @@
 // feeds.tsx: shows every feed's state, age and size. Feeds that need attention come first. An error that several feeds
 // share is shown once.
 
-import { useState } from "preact/hooks";
 import type { Feed, UnusedFeed } from "../../answers.ts";
 import { Badge, Card, type Kind, LinkList, Notice } from "../../components/basics.tsx";
 import { Meter, Sparkline } from "../../components/chart.tsx";
-import { Field, Select, TextField } from "../../components/form.tsx";
-import { Table, TableCard, TwoLines } from "../../components/table.tsx";
+import { List } from "../../components/list.tsx";
+import { TableCard, TwoLines } from "../../components/table.tsx";
 import { formatCount, formatDuration, shortenUrls } from "../../format.ts";
 import { type FeedState, feedRank, feedState, needsAttention } from "../../status.tsx";
 import { Accept, FeedSwitch } from "./feed-switch.tsx";
@@ -30,21 +29,8 @@ interface CardProps<One> {
 }
 
 export function FeedsCard({ feeds, onChosen }: CardProps<Feed>) {
-  const [shown, setShown] = useState("");
-  const [text, setText] = useState("");
   const loaded = feeds.filter(({ state }) => state === "loaded").length;
-  const attention = feeds.filter(needsAttention).length;
   const states = [...new Set(feeds.map(feedState))].sort();
-  const options = [
-    ["", `all (${feeds.length})`],
-    ["attention", `needs attention (${attention})`],
-    ...states.map((state) => [state, state] as const),
-  ] as const;
-  const rows = feeds.filter(
-    (feed) =>
-      (shown === "" || (shown === "attention" ? needsAttention(feed) : feedState(feed) === shown)) &&
-      `${feed.id} ${feed.title} ${feed.sets}`.toLowerCase().includes(text.toLowerCase()),
-  );
   const groups = groupErrors(feeds);
   const grouped = new Set(groups.flatMap((group) => group.ids));
   const caption = `Feeds (${loaded} of ${feeds.length} loaded)`;
@@ -53,33 +39,25 @@ export function FeedsCard({ feeds, onChosen }: CardProps<Feed>) {
       {groups.map((group) => (
         <ErrorGroup key={group.error} {...group} />
       ))}
-      {feeds.length > 0 && (
-        <div class="filters">
-          <Field label="State">
-            <Select options={options} value={shown} onChoose={setShown} />
-          </Field>
-          <TextField
-            label="Filter"
-            type="search"
-            value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
-          />
-        </div>
-      )}
-      <Table
-        key={`${shown} ${text}`}
+      <List
         caption={caption}
         first={FIRST_ROWS}
-        rows={rows.toSorted(byRank)}
+        rows={feeds.toSorted(byRank)}
         rowKey={({ id }) => id}
+        textOf={({ id, title, sets }) => `${id} ${title} ${sets}`}
+        choices={[
+          ["", `all (${feeds.length})`, () => true],
+          ["attention", `needs attention (${feeds.filter(needsAttention).length})`, needsAttention],
+          ...states.map((state) => [state, state, (feed: Feed) => feedState(feed) === state] as const),
+        ]}
         columns={[
           ["Feed", nameOf],
           ["State", (feed) => <StateOf of={feed} isGrouped={grouped.has(feed.id)} onChosen={onChosen} />],
           ["Age", ageOf],
           ["Entries", entriesOf, "number"],
-          ["Change", (feed) => <FeedSwitch feed={feed} onChosen={onChosen} />],
         ]}
-        empty={feeds.length > 0 ? "No feed matches." : "There is no release, or the release has no feeds."}
+        actions={(feed) => <FeedSwitch feed={feed} onChosen={onChosen} />}
+        empty="There is no release, or the release has no feeds."
       />
     </Card>
   );

@@ -53,8 +53,8 @@ function ReleaseName({ of, current, switching }: Omit<ReleasesProps, "releases">
           route="POST data/rollback"
           input={{ current, to: name }}
           text="Use"
-          label={`Use release ${name}`}
-          question={["Use this release?", text, "Use it"]}
+          of={`release ${name}`}
+          ask={text}
           isDanger
           {...switching}
         />

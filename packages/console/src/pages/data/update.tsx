@@ -1,53 +1,55 @@
 // update.tsx: starts an update, and follows every update until it ends.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { Update } from "../../answers.ts";
-import { call, isAbort } from "../../api.ts";
+import { call } from "../../api.ts";
+import { Action } from "../../components/operation.tsx";
 import { formatRelative } from "../../format.ts";
-import { notify, useAction } from "../../hooks.ts";
+import { notify, useLoad } from "../../hooks.ts";
 
 const POLL_MS = 2_000;
 
-/** `update` is null if the server does not build data. `isUnreachable` is true if the last poll failed. */
-interface UpdateState {
-  readonly update: Update | null;
-  readonly isUnreachable?: boolean;
-}
-
+/** `update` is null if the server does not build data. */
 const isUnfinished = (update: Update | null) => update !== null && (update.running || update.asked);
 
-/** @param onEnd called when an update has ended */
-export function useUpdate(loaded: Update | null, onEnd: () => void) {
-  const [state, setState] = useState<UpdateState>({ update: loaded });
-  const [run] = useAction();
-  const isPending = isUnfinished(state.update);
-  const poll = async (signal: AbortSignal) => {
-    try {
-      const update = await call("GET data/update", {}, signal);
-      setState({ update });
-      if (isUnfinished(update)) return;
-      notify(
-        describeUpdate(update),
-        update.last && ("problem" in update.last || update.last.failed.length > 0) ? "bad" : "good",
-      );
-      onEnd();
-    } catch (error) {
-      if (!isAbort(error)) setState({ update: state.update, isUnreachable: true });
-    }
-  };
-  // what was loaded may be older than an unfinished update, which is polled
-  useEffect(() => setState((old) => (isUnfinished(old.update) ? old : { update: loaded })), [loaded]);
+interface UpdateProps {
+  /** What the page has loaded. */
+  readonly loaded: Update | null;
+  /** Called when an update has ended. */
+  readonly onEnd: () => void;
+}
+
+export function UpdateStatus({ loaded, onEnd }: UpdateProps) {
+  const poll = async (signal: AbortSignal) => loaded && call("GET data/update", {}, signal);
+  const polled = useLoad(poll, [], loaded ? POLL_MS : undefined);
+  const update = polled.data ?? loaded;
+  const before = useRef(update);
   useEffect(() => {
-    if (!isPending) return;
-    const leaving = new AbortController();
-    const timer = setTimeout(poll, POLL_MS, leaving.signal);
-    return () => {
-      clearTimeout(timer);
-      leaving.abort();
-    };
-  }, [state]);
-  const start = () => run(async () => setState({ update: await call("POST data/update", {}) }));
-  return { ...state, isPending, start };
+    if (update && isUnfinished(before.current) && !isUnfinished(update)) {
+      const hasFailed = update.last && ("problem" in update.last || update.last.failed.length > 0);
+      notify(describeUpdate(update), hasFailed ? "bad" : "good");
+      onEnd();
+    }
+    before.current = update;
+  }, [update]);
+  const isPending = isUnfinished(update);
+  return (
+    <>
+      <p role="status">
+        {polled.error ? "The server is unreachable; trying again …" : describeUpdate(update)}{" "}
+        {isPending && <progress aria-label="Update" />}
+      </p>
+      <p>
+        <Action
+          route="POST data/update"
+          text="Update now"
+          class=""
+          refusal={isPending ? "An update is running." : undefined}
+          done={polled.reload}
+        />
+      </p>
+    </>
+  );
 }
 
 function describeUpdate(update: Update | null): string {
@@ -72,10 +74,3 @@ function describeFailed(failed: readonly string[]): string {
   const names = failed.slice(0, MAX_NAMED).join(", ");
   return `; ${failed.length} ${failed.length === 1 ? "feed" : "feeds"} failed: ${names}${more}`;
 }
-
-export const UpdateText = ({ update, isUnreachable, isPending }: UpdateState & { isPending: boolean }) => (
-  <>
-    {isUnreachable ? "The server is unreachable; trying again …" : describeUpdate(update)}{" "}
-    {isPending && <progress aria-label="Update" />}
-  </>
-);

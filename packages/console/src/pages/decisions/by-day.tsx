@@ -4,22 +4,39 @@ import { ACTIONS, type Action, OUTCOMES } from "@inkling/contract";
 import { sum } from "d3-array";
 import type { DecisionCounts } from "../../answers.ts";
 import { call } from "../../api.ts";
-import { Card, Code, Definitions } from "../../components/basics.tsx";
-import { BarChart, type MeterColor, PartMeter } from "../../components/chart.tsx";
+import { Card, Code } from "../../components/basics.tsx";
+import { BarCharts } from "../../components/chart.tsx";
 import { Loaded } from "../../components/loaded.tsx";
-import { DAY_MS, formatCount } from "../../format.ts";
+import { lastDays } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
 
 const DAYS = 30;
 /** Colours of the chart's series: green, orange, red. */
 const COLORS: Readonly<Record<Action, number>> = { allow: 2, challenge: 1, deny: 3 };
+const OUTCOME_COLORS = { legitimate: 2, fraud: 3 } as const;
 
-type Day = { readonly at: string } & Readonly<Record<Action, number>>;
-const SERIES = ACTIONS.map((action) => ({
-  name: action,
-  color: COLORS[action],
-  of: (day: Day) => day[action],
-}));
+interface Day {
+  readonly at: string;
+  readonly counts: DecisionCounts["days"];
+}
+const CHARTS = [
+  [
+    "Decisions per day (UTC)",
+    ACTIONS.map((action) => ({
+      name: action,
+      color: COLORS[action],
+      of: ({ counts }: Day) => sum(counts, (one) => (one.action === action ? one.count : 0)),
+    })),
+  ],
+  [
+    "Outcomes per day",
+    OUTCOMES.map((outcome) => ({
+      name: outcome,
+      color: OUTCOME_COLORS[outcome],
+      of: ({ counts }: Day) => sum(counts, (one) => one[outcome]),
+    })),
+  ],
+] as const;
 
 /** @param changes number of changes that the page has made to decisions; a new number reloads the counts */
 export function DecisionsByDay({ changes }: { changes: number }) {
@@ -29,45 +46,16 @@ export function DecisionsByDay({ changes }: { changes: number }) {
       {({ stores_decisions, days }) => (
         <>
           {!stores_decisions && <TurnOn />}
-          {days.length > 0 && (
-            <Card title="The last 30 days">
-              <div class="usage">
-                <BarChart
-                  title="Decisions per day (UTC)"
-                  points={daysOf(days)}
-                  series={SERIES}
-                  formatTime={(at) => at.slice(5)}
-                />
-                <Totals of={days} />
-              </div>
-            </Card>
-          )}
+          <div class="pair even">
+            <BarCharts
+              charts={CHARTS}
+              points={lastDays(DAYS).map((at) => ({ at, counts: days.filter(({ day }) => day === at) }))}
+              formatTime={(at) => at.slice(5)}
+            />
+          </div>
         </>
       )}
     </Loaded>
-  );
-}
-
-const METERS: Readonly<Record<Action, MeterColor>> = { allow: "good", challenge: "warn", deny: "bad" };
-
-function Totals({ of: days }: { of: DecisionCounts["days"] }) {
-  const all = sum(days, ({ count }) => count);
-  const shareOf = (action: Action) => (
-    <PartMeter
-      n={sum(days, (day) => (day.action === action ? day.count : 0))}
-      of={all}
-      color={METERS[action]}
-    />
-  );
-  return (
-    <div>
-      <h3>Actions</h3>
-      <Definitions rows={ACTIONS.map((action) => [action, shareOf(action)])} />
-      <h3>Outcomes</h3>
-      <Definitions
-        rows={OUTCOMES.map((outcome) => [outcome, formatCount(sum(days, (day) => day[outcome]))])}
-      />
-    </div>
   );
 }
 
@@ -85,14 +73,3 @@ const TurnOn = () => (
     </p>
   </Card>
 );
-
-/** The last 30 days, including days without decisions. */
-function daysOf(counts: DecisionCounts["days"]): Day[] {
-  const today = Math.floor(Date.now() / DAY_MS);
-  return Array.from({ length: DAYS }, (_, i) => {
-    const at = new Date((today - DAYS + 1 + i) * DAY_MS).toISOString().slice(0, 10);
-    const countOf = (wanted: Action) =>
-      counts.find(({ day, action }) => day === at && action === wanted)?.count ?? 0;
-    return { at, allow: countOf("allow"), challenge: countOf("challenge"), deny: countOf("deny") };
-  });
-}

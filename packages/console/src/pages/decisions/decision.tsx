@@ -5,16 +5,13 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Decision, ExplainedDecision } from "../../answers.ts";
 import { call } from "../../api.ts";
-import { Badge, Button, Card, Definitions, RelativeTime } from "../../components/basics.tsx";
+import { Button, Card, Definitions, RelativeTime } from "../../components/basics.tsx";
 import { TextField } from "../../components/form.tsx";
 import { ResourceDetail } from "../../components/resource.tsx";
 import { notify, useAction } from "../../hooks.ts";
 import { useRefusal } from "../../session.ts";
 import { DecisionCard, FactTable, rulesetName } from "../assess/decision.tsx";
 import { Copies } from "../lookup/evidence.tsx";
-
-export const OutcomeBadge = ({ outcome }: { outcome: Outcome | null }) =>
-  outcome && <Badge kind={outcome === "fraud" ? "bad" : "good"}>{outcome}</Badge>;
 
 export const DecisionDetail = ({ id }: { id: string }) => (
   <ResourceDetail route="GET decisions/{id}" id={id} noun="decision" nameOf={({ id }) => id}>

@@ -3,8 +3,7 @@
 import type { UsedKey } from "../../answers.ts";
 import { Card, RelativeTime } from "../../components/basics.tsx";
 import { Action, type FieldText, OperationForm } from "../../components/operation.tsx";
-import { ResourceDetail, Value } from "../../components/resource.tsx";
-import { OVERLAPS } from "../../components/secrets.tsx";
+import { ResourceDetail } from "../../components/resource.tsx";
 import { KeyUsage, SCOPES } from "./usage.tsx";
 
 /** The fields of new and existing keys. */
@@ -33,76 +32,66 @@ const TRACE: FieldText = {
   ],
 };
 
+const isUsable = ({ state }: UsedKey) => state === "live" || state === "sandbox";
+
 export const KeyDetail = ({ id }: { id: string }) => (
-  <ResourceDetail route="GET keys/{id}" id={id} noun="key" nameOf={({ name }) => name}>
-    {(key, reload) => {
-      const isUsable = key.state === "live" || key.state === "sandbox";
-      return (
-        <>
-          <Card title={<Value name="state" of={key.state} />}>
-            <Times of={key} />
-            {isUsable && <Buttons of={key} />}
-            <KeyUsage id={id} />
+  <ResourceDetail
+    route="GET keys/{id}"
+    id={id}
+    noun="key"
+    nameOf={({ name }) => name}
+    fields={[
+      "state",
+      ["Token", ({ hint }) => <code>{hint}</code>],
+      "created_at",
+      "last_used_at",
+      "expires_at",
+      ["Revoked", ({ revoked_at }) => revoked_at && <RelativeTime iso={revoked_at} />],
+    ]}
+    actions={(key) => isUsable(key) && <Buttons of={key} />}
+  >
+    {(key, reload) => (
+      <>
+        <KeyUsage id={id} />
+        {isUsable(key) && (
+          <Card title="Limits">
+            <OperationForm
+              class="grid"
+              route="PATCH keys/{id}"
+              action="Save"
+              input={{ id }}
+              initial={key}
+              fields={{ ...KEY_FIELDS, traced_until: TRACE }}
+              message="Saved. All servers apply the change within a second."
+              done={reload}
+            />
           </Card>
-          {isUsable && (
-            <Card title="Limits">
-              <OperationForm
-                class="grid"
-                route="PATCH keys/{id}"
-                action="Save"
-                input={{ id }}
-                initial={key}
-                fields={{ ...KEY_FIELDS, traced_until: TRACE }}
-                message="Saved. All servers apply the change within a second."
-                done={reload}
-              />
-            </Card>
-          )}
-        </>
-      );
-    }}
+        )}
+      </>
+    )}
   </ResourceDetail>
 );
 
-const Times = ({ of: { hint, created_at, revoked_at, last_used_at } }: { of: UsedKey }) => (
-  <p>
-    <code>{hint}</code> created <RelativeTime iso={created_at} />
-    {revoked_at && [", revoked ", <RelativeTime key="revoked" iso={revoked_at} />]}
-    {last_used_at ? `, last used on ${last_used_at} (UTC)` : ", never used"}
-  </p>
-);
-
 const Buttons = ({ of: { id, name } }: { of: UsedKey }) => (
-  <div class="actions">
+  <>
     <Action
       route="POST keys/{id}/rotate"
       input={{ id }}
       text="Rotate"
-      question={[`Rotate ${name}?`, "The key gets a new token.", "Rotate"]}
-      fields={{
-        overlap_seconds: {
-          label: "The old token remains valid",
-          note: "Replace the token in all applications within this time.",
-          options: OVERLAPS,
-        },
-      }}
-      secret={["key", ({ token }) => token]}
+      of={name}
+      ask="The key gets a new token. Replace the old token in all applications while both are valid."
     />
     <Action
       route="DELETE keys/{id}"
       input={{ id }}
-      text="Revoke this key"
+      text="Revoke"
+      of={name}
       class="danger"
-      question={[
-        `Revoke ${name}?`,
-        "Applications that use the key get 401 within a second. This cannot be undone. Its usage is kept.",
-        "Revoke",
-      ]}
-      isDanger
+      ask="Applications that use the key get 401 within a second. This cannot be undone. Its usage is kept."
       message="Revoked."
       done={() => {
         location.hash = "#/keys";
       }}
     />
-  </div>
+  </>
 );

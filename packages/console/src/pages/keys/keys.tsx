@@ -2,7 +2,6 @@
 
 import { sum } from "d3-array";
 import type { ListedKey } from "../../answers.ts";
-import { call } from "../../api.ts";
 import { ResourceList } from "../../components/resource.tsx";
 import { TwoLines } from "../../components/table.tsx";
 import { formatCount } from "../../format.ts";
@@ -21,8 +20,6 @@ const MODES = [
 const Overview = () => (
   <ResourceList
     route="GET keys"
-    rows={({ keys }) => keys}
-    rowKey={({ id }) => id}
     caption="API keys"
     empty="No keys yet: create the first one below."
     columns={[
@@ -42,31 +39,27 @@ const Overview = () => (
       "expires_at",
     ]}
     bulk={{
+      route: "DELETE keys/{id}",
       verb: ["Revoke", "Revoked"],
-      needs: "admin",
-      question: () => "Applications that use the keys get 401 within a second. This cannot be undone.",
-      run: ({ id }) => call("DELETE keys/{id}", { id }),
+      ask: () => "Applications that use the keys get 401 within a second. This cannot be undone.",
+      input: ({ id }) => ({ id }),
     }}
     create={{
       route: "POST keys",
       title: "New key",
       action: "Create key",
       fields: { ...KEY_FIELDS, mode: { options: MODES, note: "" } },
-      secret: [
-        "key",
-        ({ token }) => token,
-        ({ id }) => (
-          <>
-            <p>
-              Put the key where the application reads its secrets. The application sends it with each lookup
-              as <code>Authorization: Bearer KEY</code>. All servers accept it within a second.
-            </p>
-            <p>
-              <a href={`#/keys/${id}`}>Open this key</a>
-            </p>
-          </>
-        ),
-      ],
+      next: ({ id }) => (
+        <>
+          <p>
+            Put the key where the application reads its secrets. The application sends it with each lookup as{" "}
+            <code>Authorization: Bearer KEY</code>. All servers accept it within a second.
+          </p>
+          <p>
+            <a href={`#/keys/${id}`}>Open this key</a>
+          </p>
+        </>
+      ),
     }}
   />
 );

@@ -91,7 +91,7 @@ interface EvidenceCardProps extends Pick<EvidenceTableProps, "action"> {
 }
 
 export const EvidenceCard = ({ title = "Evidence", from, action }: EvidenceCardProps) => (
-  <Card isWide title={title}>
+  <Card class="wide" title={title}>
     <EvidenceTable caption={title} entries={from.evidence ?? []} action={action} />
     {from.evidence_truncated && (
       <p class="faint">Not all evidence is shown, but the evidence shown here decides the answer.</p>

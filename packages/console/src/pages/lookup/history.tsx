@@ -20,7 +20,7 @@ export function HistoryCard({ value }: { value: string }) {
   const [start, isBusy] = useAction();
   const load = async () => setRows((await call("POST lookup/history", { value })).history);
   return (
-    <Card isWide title="History">
+    <Card class="wide" title="History">
       {rows === undefined ? (
         <p class="actions">
           <Button text="Look up in every stored release" isBusy={isBusy} onClick={() => start(load)} />

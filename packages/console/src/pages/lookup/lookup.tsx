@@ -14,7 +14,7 @@ import { AddressResult } from "./address.tsx";
 import { lacksData, readsData } from "./answers.ts";
 import { EmailResult } from "./email.tsx";
 import { describeFound, findValues, MAX_TEXT, MAX_VALUES } from "./find-values.ts";
-import { KnownCard } from "./known.tsx";
+import { Known } from "./known.tsx";
 import { NetworkResult, SystemResult } from "./network.tsx";
 import { ResultList } from "./results.tsx";
 import {
@@ -171,9 +171,9 @@ function Results({ search }: { search: Search }) {
             )}
             {answer ? (
               <>
-                {answer.kind === "unknown" && <KnownCard answer={answer} />} {/* such as a ref */}
+                {answer.kind === "unknown" && <Known key={answer} answer={answer} />} {/* such as a ref */}
                 <Result answer={answer} missing={missing} reload={reload} />
-                {answer.kind !== "unknown" && <KnownCard answer={answer} />}
+                {answer.kind !== "unknown" && <Known key={answer} answer={answer} />}
               </>
             ) : (
               <ResultList answers={answers} missing={missing} reload={reload} />

@@ -52,7 +52,7 @@ export function Summary({ over = "", summary, read, children, ...shares }: Summa
       </div>
       {children}
       {sources && (
-        <Card isWide title={evidence}>
+        <Card class="wide" title={evidence}>
           <SourcesTable caption={evidence} sources={sources} />
         </Card>
       )}
@@ -126,7 +126,7 @@ function PartsCard({ title, summary, read }: Pick<SummaryProps, "summary" | "rea
     if (found !== undefined) setAll({ of: summary, parts: found.prefixes });
   };
   return (
-    <Card isWide title={title}>
+    <Card class="wide" title={title}>
       {count > parts.length && (
         <p class="faint">{`${formatCount(parts.length)} of ${formatCount(count)}, flagged ones first.`}</p>
       )}

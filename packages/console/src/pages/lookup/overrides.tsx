@@ -3,8 +3,8 @@
 import { REPUTATION_FLAGS } from "@inkling/contract";
 import type { Evidence, Override } from "../../answers.ts";
 import { Badge, Card } from "../../components/basics.tsx";
+import { List } from "../../components/list.tsx";
 import { Action } from "../../components/operation.tsx";
-import { Table } from "../../components/table.tsx";
 import { flagName } from "../../format.ts";
 import {
   ADDED,
@@ -14,7 +14,7 @@ import {
   overrideActions,
   PRECEDENCE,
   REASON_FIELDS,
-} from "../overrides/override-columns.tsx";
+} from "../overrides/override.tsx";
 
 interface OverrideButtonProps {
   readonly value: string;
@@ -35,17 +35,16 @@ export function OverrideButton({ value, flag, verdict, text, overrides, onDone }
   const deciding = overrides.filter((one) => one.flag === flag);
   const badge = deciding.length > 0 && <Badge kind="faint">your override</Badge>;
   if (deciding.some((one) => one.value === value.toLowerCase())) return badge;
-  const name = flagName(flag);
-  const action = verdict ? "Set" : "Clear";
   return (
     <span>
       {badge}
       <Action
         route="POST overrides"
         input={{ value, flag, verdict, force: false }}
-        text={text ?? action}
-        label={text ?? `${action} ${name} for ${value}`}
-        question={[`${value}: ${name} ${verdict ? "yes" : "no"}`, PRECEDENCE, "Add override"]}
+        text={text ?? (verdict ? "Set" : "Clear")}
+        {...(text === undefined && { of: `${flagName(flag)} for ${value}` })}
+        ask={PRECEDENCE}
+        action="Add override"
         fields={REASON_FIELDS}
         message={ADDED}
         done={onDone}
@@ -68,8 +67,9 @@ export function OverrideNetwork({ of, onDone }: { of: Evidence; onDone: () => vo
     <Action
       route="POST overrides"
       text="Override this network"
-      label={`Override this network: ${network}`}
-      question={[`Override ${network}`, PRECEDENCE, "Add override"]}
+      of={network}
+      ask={PRECEDENCE}
+      action="Add override"
       initial={{ value: network, flag: flags?.[0], verdict: false }}
       fields={NETWORK_FIELDS}
       message={ADDED}
@@ -86,15 +86,13 @@ interface OverrideCardProps {
 /** Shows nothing if there is none. */
 export const OverrideCard = ({ overrides, reload }: OverrideCardProps) =>
   overrides.length > 0 && (
-    <Card isWide title="Your overrides">
-      <Table
+    <Card class="wide" title="Your overrides">
+      <List
         caption="Your overrides"
         rows={overrides}
         rowKey={({ id }) => id}
-        columns={[
-          ...OVERRIDE_COLUMNS,
-          ["Action", (row) => <span class="actions">{overrideActions(row, reload)}</span>],
-        ]}
+        columns={OVERRIDE_COLUMNS}
+        actions={(one) => overrideActions(one, reload)}
         empty=""
       />
     </Card>

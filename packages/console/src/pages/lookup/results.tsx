@@ -1,31 +1,39 @@
-// results.tsx: shows several answers as a table that can be filtered, sorted and saved.
+// results.tsx: shows several answers as a list that can be searched, sorted, overridden and saved.
 
-import { useState } from "preact/hooks";
 import type { Answer } from "../../answers.ts";
 import { Badge, Button, Card } from "../../components/basics.tsx";
-import { RowChoice } from "../../components/bulk.tsx";
-import { Field, Select, TextField } from "../../components/form.tsx";
-import { Table, TwoLines } from "../../components/table.tsx";
-import { formatCount } from "../../format.ts";
+import { type BulkAction, type Choice, List } from "../../components/list.tsx";
+import { TwoLines } from "../../components/table.tsx";
+import type { Columns } from "../../components/value.tsx";
 import { download } from "../../text-file.ts";
+import { NEW_FIELDS, PRECEDENCE } from "../overrides/override.tsx";
 import { locationOf, suggestionOf, type Verdict, verdictOf } from "./answers.ts";
 import { csvOf, networkOf } from "./csv.ts";
 import { LookupLink } from "./links.tsx";
-import { OverrideMany } from "./override-many.tsx";
 
-/** An answer with the values for filtering and sorting. */
+/** An answer with the values for searching and sorting. */
 interface Row {
   readonly answer: Answer;
   readonly location: string;
   readonly verdict: Verdict;
 }
-const SHOWN = [
-  ["", "all"],
-  ["flagged", "flagged, disposable or not valid"],
-  ["clean", "no findings"],
-  ["problem", "no answer"],
-  ["override", "with your overrides"],
-] as const;
+
+const CHOICES: readonly Choice<Row>[] = [
+  ["", "all", () => true],
+  ["flagged", "flagged, disposable or not valid", ({ verdict }) => verdict.kind === "flagged"],
+  ["clean", "no findings", ({ verdict }) => verdict.kind === "clean"],
+  ["problem", "no answer", ({ verdict }) => verdict.kind === "problem"],
+  ["override", "with your overrides", ({ answer }) => answer.overrides.length > 0],
+];
+
+const OVERRIDE: BulkAction<Row, "POST overrides"> = {
+  route: "POST overrides",
+  verb: ["Override", "Overridden"],
+  ask: () => PRECEDENCE,
+  input: ({ answer }) => ({ value: answer.kind === "network" ? answer.network : answer.value, force: false }),
+  fields: NEW_FIELDS,
+  link: (value) => `#/lookup/${encodeURIComponent(value)}`,
+};
 
 interface ResultListProps {
   readonly answers: readonly Answer[];
@@ -34,76 +42,30 @@ interface ResultListProps {
 }
 
 export function ResultList({ answers, missing, reload }: ResultListProps) {
-  const [filter, setFilter] = useState("");
-  const [shown, setShown] = useState("");
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const rows = answers.map((answer) => ({
     answer,
     location: locationOf(answer),
     verdict: verdictOf(answer, missing),
   }));
-  const text = filter.trim().toLowerCase();
-  const found = rows.filter(
-    ({ answer, location, verdict }) =>
-      [answer.value, location, networkOf(answer)?.organization ?? "", ...verdict.texts].some((part) =>
-        part.toLowerCase().includes(text),
-      ) &&
-      (shown === "" || shown === verdict.kind || (shown === "override" && answer.overrides.length > 0)),
-  );
-  const chosen = found.filter(({ answer }) => selected.has(answer.value));
-  const select = (values: readonly string[]) => setSelected(new Set(values));
-  const save = () =>
-    download(
-      "inkling-lookups.csv",
-      "text/csv",
-      csvOf(
-        found.map(({ answer }) => answer),
-        missing,
-      ),
-    );
-  const follow = (event: { currentTarget: HTMLInputElement }) => setFilter(event.currentTarget.value);
+  const save = (found: readonly Row[]) => {
+    const shown = found.map(({ answer }) => answer);
+    download("inkling-lookups.csv", "text/csv", csvOf(shown, missing));
+  };
   return (
     <Card>
-      <div class="filters">
-        <TextField
-          label="Filter"
-          type="search"
-          placeholder="value, location, organization, verdict"
-          value={filter}
-          onInput={follow}
-        />
-        <Field label="Show">
-          <Select options={SHOWN} value={shown} onChoose={setShown} />
-        </Field>
-        <Button text="Save as CSV" onClick={save} />
-        <OverrideMany
-          title={chosen.length > 0 ? `Override ${formatCount(chosen.length)} selected` : "Override all shown"}
-          answers={(chosen.length > 0 ? chosen : found).map(({ answer }) => answer)}
-          onDone={reload}
-        />
-      </div>
-      <p class="faint" role="status">
-        {found.length === rows.length
-          ? `${formatCount(rows.length)} results`
-          : `${formatCount(found.length)} of ${formatCount(rows.length)} results`}
-      </p>
-      <Table
+      <List<Row>
         caption="Results"
-        rows={found}
+        rows={rows}
         rowKey={({ answer }) => answer.value}
-        before={({ answer }) => <RowChoice rowKey={answer.value} selected={selected} onSelect={select} />}
-        columns={[
-          ["Value", valueCell, undefined, ({ answer }) => answer.value],
-          ["Location", ({ location }) => location, undefined, ({ location }) => location],
-          ["Network", networkCell, undefined, ({ answer }) => networkOf(answer)?.asn ?? 0],
-          [
-            "Verdict",
-            verdictCell,
-            undefined,
-            ({ verdict }) => `${ORDER[verdict.kind]} ${verdict.texts.join()}`,
-          ],
-        ]}
-        empty="No result matches."
+        textOf={({ answer, location, verdict }) =>
+          [answer.value, location, networkOf(answer)?.organization, ...verdict.texts].join("\n")
+        }
+        choices={CHOICES}
+        aside={(found) => <Button text="Save as CSV" onClick={() => save(found)} />}
+        bulk={OVERRIDE}
+        onChange={reload}
+        columns={COLUMNS}
+        empty=""
       />
     </Card>
   );
@@ -111,11 +73,20 @@ export function ResultList({ answers, missing, reload }: ResultListProps) {
 
 const ORDER = { flagged: 0, problem: 1, clean: 2 } as const;
 
-const valueCell = ({ answer: { value, overrides } }: Row) => (
-  <TwoLines below={overrides.length > 0 && "your override"}>
-    <a href={`#/lookup/${encodeURIComponent(value)}`}>{value}</a>
-  </TwoLines>
-);
+const COLUMNS: Columns<Row> = [
+  ["Value", valueCell, undefined, ({ answer }) => answer.value],
+  ["Location", ({ location }) => location, undefined, ({ location }) => location],
+  ["Network", networkCell, undefined, ({ answer }) => networkOf(answer)?.asn ?? 0],
+  ["Verdict", verdictCell, undefined, ({ verdict }) => `${ORDER[verdict.kind]} ${verdict.texts.join()}`],
+];
+
+function valueCell({ answer: { value, overrides } }: Row) {
+  return (
+    <TwoLines below={overrides.length > 0 && "your override"}>
+      <a href={`#/lookup/${encodeURIComponent(value)}`}>{value}</a>
+    </TwoLines>
+  );
+}
 
 function networkCell({ answer }: Row) {
   const { asn, organization, kind = "unknown" } = networkOf(answer) ?? {};

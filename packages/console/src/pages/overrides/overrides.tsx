@@ -1,70 +1,52 @@
-// overrides.tsx: lists, searches, adds, changes and removes active overrides, and shows the history of all overrides.
+// overrides.tsx: lists, searches, adds, changes, removes, exports and imports overrides.
 
+import type { Api } from "@inkling/operations";
 import { useState } from "preact/hooks";
-import { call } from "../../api.ts";
+import { call, UserError } from "../../api.ts";
 import { Button, Card } from "../../components/basics.tsx";
+import { Field, Form } from "../../components/form.tsx";
 import { ResourceDetail, ResourceList } from "../../components/resource.tsx";
-import { TableCard } from "../../components/table.tsx";
-import type { PageProps } from "../../hooks.ts";
+import { messageOf, notify, type PageProps, useAction } from "../../hooks.ts";
+import { download } from "../../text-file.ts";
 import { forgetAnswers } from "../lookup/search.ts";
-import { FilesCard } from "./files.tsx";
-import {
-  ADDED,
-  HISTORY_COLUMNS,
-  isActive,
-  NEW_FIELDS,
-  OVERRIDE_COLUMNS,
-  overrideActions,
-} from "./override-columns.tsx";
+import { ADDED, NEW_FIELDS, OVERRIDE_COLUMNS, overrideActions } from "./override.tsx";
 
 const MAX_OVERRIDES = 10_000;
 
 export const OverridesPage = ({ rest }: PageProps) =>
-  rest === "" ? (
-    <Overview />
+  rest === "" || rest.startsWith("?") ? (
+    <Overview rest={rest} />
   ) : (
-    <ResourceDetail route="GET overrides/{id}" id={rest} noun="override" nameOf={({ value }) => value}>
-      {(override, reload) => (
-        <TableCard
-          caption={`Override ${override.id}`}
-          rows={[override]}
-          rowKey={({ id }) => id}
-          columns={[
-            ...HISTORY_COLUMNS,
-            ["Action", (one) => isActive(one) && <span class="actions">{overrideActions(one, reload)}</span>],
-          ]}
-          empty=""
-        />
-      )}
-    </ResourceDetail>
+    <ResourceDetail
+      route="GET overrides/{id}"
+      id={rest}
+      noun="override"
+      nameOf={({ value }) => value}
+      fields={["id", ...OVERRIDE_COLUMNS]}
+      actions={overrideActions}
+    />
   );
 
-function Overview() {
-  const [changes, setChanges] = useState(0);
-  const [hasHistory, setHistory] = useState(false);
-  const changed = () => {
-    forgetAnswers();
-    setChanges((n) => n + 1);
-  };
+function Overview({ rest }: PageProps) {
+  const [imports, setImports] = useState(0);
   return (
     <>
       <ResourceList
         route="GET overrides"
-        rows={({ overrides }) => overrides}
-        rowKey={({ id }) => id}
-        caption="Active overrides"
+        caption="Overrides"
         empty="No overrides. Only feeds decide."
         columns={OVERRIDE_COLUMNS}
-        actions={(override) => overrideActions(override, changed)}
+        actions={overrideActions}
         bulk={{
+          route: "DELETE overrides/{id}",
           verb: ["Remove", "Removed"],
-          needs: "analyst",
-          question: () => "Feeds decide about these values again within a second.",
-          run: ({ id }) => call("DELETE overrides/{id}", { id }),
+          ask: () => "Feeds decide about these values again within a second.",
+          input: ({ id }) => ({ id }),
         }}
         first={MAX_OVERRIDES}
-        changes={changes}
-        onChange={changed}
+        filters={[rest, { ended: { label: "Also show removed and expired overrides" } }]}
+        changes={imports}
+        onChange={forgetAnswers}
         create={{
           route: "POST overrides",
           title: "Add an override",
@@ -73,24 +55,53 @@ function Overview() {
           message: ({ outcome }) => (outcome === "unchanged" ? "This override already exists." : ADDED),
         }}
       />
-      <FilesCard reload={changed} />
-      {hasHistory ? (
-        <ResourceList
-          route="GET overrides"
-          input={{ ended: true }}
-          rows={({ overrides }) => overrides}
-          rowKey={({ id }) => id}
-          caption="History of overrides"
-          empty="No overrides yet."
-          columns={HISTORY_COLUMNS}
-          first={50}
-          changes={changes}
-        />
-      ) : (
-        <Card title="History">
-          <Button text="Also show removed and expired overrides" onClick={() => setHistory(true)} />
-        </Card>
-      )}
+      <FilesCard
+        reload={() => {
+          forgetAnswers();
+          setImports((n) => n + 1);
+        }}
+      />
     </>
+  );
+}
+
+/** A parsed override file. Only the server validates it. */
+type OverrideFile = Api["POST overrides/import"]["input"];
+
+async function importFile(file: File) {
+  try {
+    return await call("POST overrides/import", JSON.parse(await file.text()) as OverrideFile);
+  } catch (error) {
+    const text = error instanceof SyntaxError ? "This file is not JSON" : messageOf(error).replace(/\.$/, "");
+    throw new UserError(`${text}. Nothing was changed.`);
+  }
+}
+
+async function exportAll(): Promise<void> {
+  const text = JSON.stringify(await call("GET overrides/export", {}), null, 2);
+  download("inkling-overrides.json", "application/json", text);
+}
+
+function FilesCard({ reload }: { reload: () => void }) {
+  const [start, isBusy] = useAction();
+  const submit = async (values: FormData, form: HTMLFormElement) => {
+    const { added, changed, unchanged, expired } = await importFile(values.get("file") as File);
+    notify(
+      `${added} added, ${changed} changed, ${unchanged} unchanged${expired ? `, ${expired} expired` : ""}.`,
+    );
+    form.reset();
+    reload();
+  };
+  return (
+    <Card title="Export and import">
+      <p>
+        <Button text="Export all" isBusy={isBusy} onClick={() => start(exportAll)} />
+      </p>
+      <Form needs="analyst" action="Import" submit={submit}>
+        <Field label="Import" note="Either the whole file is imported or nothing.">
+          <input type="file" name="file" accept="application/json,.json" required />
+        </Field>
+      </Form>
+    </Card>
   );
 }

@@ -5,10 +5,8 @@ import { ACTIONS, type FactType } from "@inkling/contract";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Button, Marked, Notice } from "../../components/basics.tsx";
 import { Field, Select, TextField } from "../../components/form.tsx";
-import { type Loading, messageOf } from "../../hooks.ts";
 import { ClauseFields } from "./clause.tsx";
 import { type Fact, factsWith } from "./facts.ts";
-import { type Hits, hitsText } from "./hits.ts";
 import {
   type Beyond,
   type Clause,
@@ -32,7 +30,6 @@ import {
 interface BuilderProps {
   readonly text: string;
   readonly rules: RulesText | Beyond;
-  readonly hits: Loading<Hits>;
   readonly onText: (text: string) => void;
   /** Shows a line of the text. Lines begin at 1. */
   readonly onShow: (line: number) => void;
@@ -40,7 +37,7 @@ interface BuilderProps {
 
 const NO_FACTS: Readonly<Record<string, FactType>> = {};
 
-export function Builder({ text, rules, hits, onText, onShow }: BuilderProps) {
+export function Builder({ text, rules, onText, onShow }: BuilderProps) {
   const [chosen, setChosen] = useState(0);
   const all = "beyond" in rules ? [] : rules.rules;
   const index = Math.max(0, Math.min(chosen, all.length - 1));
@@ -82,7 +79,6 @@ export function Builder({ text, rules, hits, onText, onShow }: BuilderProps) {
               <Button text="Remove this rule" onClick={() => onText(withoutRule(text, rule))} />
             )}
           </p>
-          {rule && <HitCount of={hits} name={rule.name} />}
           {rule?.statements && all.length > 1 && (
             <Field label="Place" note="The first live rule that matches decides.">
               <Select
@@ -103,13 +99,6 @@ export function Builder({ text, rules, hits, onText, onShow }: BuilderProps) {
 function placeOf(rules: readonly RuleText[], from: number, to: number): string {
   const next = rules[to < from ? to : to + 1];
   return next === undefined ? `${to + 1}. last` : `${to + 1}. before ${next.name}`;
-}
-
-function HitCount({ of: { data, error }, name }: { of: Loading<Hits>; name: string }) {
-  const found = data?.get(name);
-  if (error !== undefined) return <p class="faint">Hits are missing: {messageOf(error)}</p>;
-  if (found === undefined) return null;
-  return <p class="faint">Hits in the last {hitsText(found)}</p>;
 }
 
 interface OneRuleProps {

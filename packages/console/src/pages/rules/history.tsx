@@ -1,7 +1,7 @@
 // history.tsx: shows the published rulesets, a page for each with what it changed, and a button that rolls back to it.
 
 import { call } from "../../api.ts";
-import { Badge, Card, Code, RelativeTime } from "../../components/basics.tsx";
+import { Badge, Card, Code } from "../../components/basics.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { Action } from "../../components/operation.tsx";
 import { ResourceDetail, ResourceList } from "../../components/resource.tsx";
@@ -18,8 +18,6 @@ interface HistoryProps {
 export const History = ({ newest, onRollback }: HistoryProps) => (
   <ResourceList
     route="GET rulesets"
-    rows={({ rulesets }) => rulesets}
-    rowKey={({ number }) => `${number}`}
     caption="History"
     empty="No ruleset yet, so the score decides. Publish the ruleset above to begin."
     first={10}
@@ -34,9 +32,8 @@ export const History = ({ newest, onRollback }: HistoryProps) => (
           </TwoLines>
         ),
       ],
-      ["Published", ({ created_at }) => <RelativeTime iso={created_at} />],
-      "author",
-      ["Note", ({ note }) => note],
+      "created_at",
+      "note",
     ]}
     actions={({ number }) =>
       number !== newest && <RollBack number={number} newest={newest} onDone={onRollback} />
@@ -52,19 +49,9 @@ export const RulesetDetail = ({ id }: { id: string }) => (
     noun="ruleset"
     page="rules"
     nameOf={({ number }) => `Ruleset ${number}`}
+    fields={["created_at", "note", ["Text", ({ text }) => <Code text={text} />]]}
   >
-    {({ number, author, note, created_at, text }) => (
-      <>
-        <Card>
-          <p>
-            Published <RelativeTime iso={created_at} /> by {author}
-            {note && `: ${note}`}.
-          </p>
-          <Code text={text} />
-        </Card>
-        <Comparison number={number} />
-      </>
-    )}
+    {({ number }) => <Comparison number={number} />}
   </ResourceDetail>
 );
 
@@ -94,19 +81,18 @@ interface RollBackProps {
 
 function RollBack({ number, newest, onDone }: RollBackProps) {
   const id = `${number}`;
-  const details = (
-    <>
-      <p>Its text is published again under a new number.</p>
-      <Effect text={async (signal) => (await call("GET rulesets/{id}", { id }, signal)).text} />
-    </>
-  );
   return (
     <Action
       route="POST rulesets/{id}/restore"
       input={{ id, current: newest }}
       text="Roll back"
-      label={`Roll back to ruleset ${number}`}
-      question={[`Roll back to ruleset ${number}?`, details, "Roll back"]}
+      of={`to ruleset ${number}`}
+      ask={
+        <>
+          <p>Its text is published again under a new number.</p>
+          <Effect text={async (signal) => (await call("GET rulesets/{id}", { id }, signal)).text} />
+        </>
+      }
       isDanger
       message={(published) => `Ruleset ${published.number} is active, with the text of ruleset ${number}.`}
       done={onDone}

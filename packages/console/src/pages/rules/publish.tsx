@@ -34,12 +34,9 @@ export function Publish({ draft, newest, reload }: PublishProps) {
             route="POST rulesets"
             input={{ text: draft.text, current: number }}
             text="Publish"
+            of="this ruleset"
             class=""
-            question={[
-              "Publish this ruleset?",
-              <Question key="question" text={draft.text} />,
-              "Publish the ruleset",
-            ]}
+            ask={<Question text={draft.text} />}
             isDanger
             fields={{ note: { note: "What changed and why, for the history." } }}
             done={(published) => {

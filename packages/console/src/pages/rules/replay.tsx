@@ -10,7 +10,7 @@ import { Table, TwoLines } from "../../components/table.tsx";
 import { countOf, formatCount, formatPercent, timeIn } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
 import { ActionBadge } from "../assess/decision.tsx";
-import { OutcomeBadge } from "../decisions/decision.tsx";
+import { OutcomeBadge } from "../decisions/columns.tsx";
 
 type Rule = Replayed["rules"][number];
 type Share = Rule["precision"];

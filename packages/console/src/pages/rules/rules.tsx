@@ -3,13 +3,12 @@
 
 import type { EditorView } from "@codemirror/view";
 import { STARTER_RULESET } from "@inkling/contract";
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import type { Ruleset, RulesetCheck } from "../../answers.ts";
 import { call } from "../../api.ts";
 import { Button, Card } from "../../components/basics.tsx";
-import { Dialog } from "../../components/dialog.tsx";
 import { Loaded } from "../../components/loaded.tsx";
-import { type PageProps, useLoad } from "../../hooks.ts";
+import { notify, type PageProps, useLoad } from "../../hooks.ts";
 import { AssessVisitor } from "../assess/assess.tsx";
 import { Builder } from "./builder.tsx";
 import { CheckResult } from "./check.tsx";
@@ -61,6 +60,10 @@ function Rules({ newest, reload }: RulesProps) {
   const rules = useMemo(() => readRules(draft.text), [draft.text]);
   const hits = useLoad(loadHits, [newest?.number]);
   const notes = useMemo(() => notesOf(rules, hits.data), [rules, hits.data]);
+  const replace = (change: () => void) => {
+    if (draft.isWritten) notify("Your changes are gone. Ctrl+Z in the editor brings them back.");
+    change();
+  };
   const rolledBack = () => {
     if (!draft.isChanged) draft.discard(); // the editor shows what is active
     reload();
@@ -84,15 +87,17 @@ function Rules({ newest, reload }: RulesProps) {
           <Builder
             text={draft.text}
             rules={rules}
-            hits={hits}
             onText={draft.write}
             onShow={(line) => view.current && scrollTo(view.current, line)}
           />
         </div>
         <p class="actions">
-          {draft.isWritten && <Replace text="Discard changes" draft={draft} run={draft.discard} />}
+          {draft.isWritten && <Button text="Discard changes" onClick={() => replace(draft.discard)} />}
           {newest !== undefined && (
-            <Replace text="Use the starter ruleset" draft={draft} run={() => draft.write(STARTER_RULESET)} />
+            <Button
+              text="Use the starter ruleset"
+              onClick={() => replace(() => draft.write(STARTER_RULESET))}
+            />
           )}
         </p>
       </Card>
@@ -115,34 +120,4 @@ function notesOf(rules: RulesText | Beyond, hits: Hits | undefined): LineNote[] 
     const found = hits.get(name);
     return found === undefined ? [] : [[header + 1, hitsText(found)]];
   });
-}
-
-interface ReplaceProps {
-  readonly text: string;
-  readonly draft: Draft;
-  readonly run: () => void;
-}
-
-/** Replaces the draft. Asks first if text would be lost. */
-function Replace({ text, draft, run }: ReplaceProps) {
-  const [isOpen, setOpen] = useState(false);
-  const close = () => setOpen(false);
-  const replace = () => {
-    close();
-    run();
-  };
-  return (
-    <>
-      <Button text={text} onClick={() => (draft.isWritten ? setOpen(true) : run())} />
-      {isOpen && (
-        <Dialog title={`${text}?`} onClose={close}>
-          <p>Your changes will be lost.</p>
-          <p class="actions">
-            <Button text="Cancel" onClick={close} />
-            <Button text={text} class="danger" onClick={replace} />
-          </p>
-        </Dialog>
-      )}
-    </>
-  );
 }

@@ -1,0 +1,44 @@
+// columns.tsx: shows a stored decision as one line.
+
+import type { Outcome } from "@inkling/contract";
+import type { Decision } from "../../answers.ts";
+import { Badge } from "../../components/basics.tsx";
+import { OneLine } from "../../components/table.tsx";
+import type { Columns } from "../../components/value.tsx";
+import { formatTime } from "../../format.ts";
+import { ActionBadge } from "../assess/decision.tsx";
+
+export const OutcomeBadge = ({ outcome }: { outcome: Outcome | null }) =>
+  outcome && <Badge kind={outcome === "fraud" ? "bad" : "good"}>{outcome}</Badge>;
+
+export const DECISION_COLUMNS: Columns<Decision> = [
+  [
+    "Time (UTC)",
+    ({ id, at }) => (
+      <a href={`#/decisions/${id}`}>
+        <time dateTime={at}>{formatTime(at)}</time>
+      </a>
+    ),
+    "time",
+  ],
+  ["Action", ({ action }) => <ActionBadge action={action} />, "small"],
+  [
+    "Decided by",
+    ({ rule, score }) => <OneLine text={rule === null ? `score ${score.toFixed(2)}` : `rule ${rule}`} />,
+    "medium",
+  ],
+  ["Event", ({ event }) => <OneLine text={event} />, "small"],
+  ["Ref", ({ ref }) => <OneLine text={ref} />, "small"],
+  ["Visitor", (decision) => <OneLine text={visitorOf(decision)} />, "large"],
+  ["Reasons", ({ reasons }) => <OneLine text={reasons.map(({ code }) => code).join(", ") || "none"} />],
+  [
+    "Outcome",
+    ({ outcome, review }) =>
+      outcome === null && review ? <Badge kind="warn">review</Badge> : <OutcomeBadge outcome={outcome} />,
+    "small",
+  ],
+];
+
+/** The stored parts of the visitor's email address and IP address. */
+const visitorOf = ({ facts }: Decision) =>
+  [facts["email.domain"], facts["ip.network"], facts["ip.country"]].filter(Boolean).join(", ");
