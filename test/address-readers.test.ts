@@ -10,7 +10,7 @@ import { Answerer, formatIp, formatPrefix, visitorNetworkOf } from "@inkling/eng
 import { addressIn } from "../packages/bulk/src/enrich/cells.ts";
 import { parseGeofeed } from "../packages/compiler/src/parse/geofeed.ts";
 import { parseNetworks } from "../packages/compiler/src/parse/index.ts";
-import { callerAddress, networksOf } from "../packages/server/src/http/client-address.ts";
+import { networksOf, sendersOf } from "../packages/server/src/http/client-address.ts";
 import { readNetwork } from "../packages/server/src/lookup/network-summary.ts";
 import { parseNewKey } from "../packages/store/src/keys/key-input.ts";
 import { overrideTarget } from "../packages/store/src/overrides/override.ts";
@@ -157,12 +157,12 @@ describe.each(FORMS)("%s", (form, address, prefix) => {
   });
   test("peers and trusted networks: only mapped addresses are IPv4", () => {
     const isIpv4 = form === "IPv4" || form === "mapped";
-    expect(formatIp(callerAddress(address, null, [])!)).toBe(isIpv4 ? ADDRESS : address);
+    expect(formatIp(sendersOf(address, null, []).caller!)).toBe(isIpv4 ? ADDRESS : address);
     expect(formatPrefix(networksOf([prefix])[0]!)).toBe(isIpv4 ? NETWORK : prefix);
     const key = parseNewKey({ name: "a", networks: [prefix] }, 0);
     expect(formatPrefix(key.networks[0]!)).toBe(isIpv4 ? NETWORK : prefix);
     // 185.220.101.0/24 is trusted, so only a peer that is in this network may name the visitor
-    const found = callerAddress(address, "8.8.8.8", networksOf(["185.220.101.0/24"]));
+    const found = sendersOf(address, "8.8.8.8", networksOf(["185.220.101.0/24"])).caller;
     expect(formatIp(found!)).toBe(isIpv4 ? "8.8.8.8" : address);
   });
 });

@@ -1,8 +1,8 @@
 // handler.ts: defines a route of the admin API, and what its handler receives and returns.
 
-import type { ADMIN_TAGS, AdminProblemCode, AdminRole, AuditAction } from "@inkling/contract";
+import type { ADMIN_TAGS, AdminRole } from "@inkling/contract";
 import type { HostReport, Verify } from "@inkling/data";
-import type { Noun } from "@inkling/operations";
+import type { AnyOperation, Noun } from "@inkling/operations";
 import type { ValidAdminToken } from "@inkling/store/admin-token";
 import type { Author } from "@inkling/store/audit";
 import type { z } from "zod";
@@ -50,35 +50,24 @@ export interface Reply {
 
 type Query = Readonly<Record<string, z.ZodType>>;
 
-/** A route of the admin API. */
-export interface AdminRow {
+/** A route of the admin API. Most derive from an operation, and the fields that both have mean the same. */
+export interface AdminRow
+  extends Required<Pick<AnyOperation, "summary" | "docs" | "audits">>,
+    Pick<AnyOperation, "status" | "isIdempotent" | "maxBodyBytes" | "problems"> {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly path: string;
   /** What `{id}` in the path identifies. */
   readonly names?: Noun;
   readonly tag: keyof typeof ADMIN_TAGS;
-  readonly summary: string;
-  /** The operation's text in the table in docs/admin-api.md. */
-  readonly docs: string;
-  /** The role that the operation needs. */
   readonly role: AdminRole;
-  /** Actions of the audit entries that the operation writes. */
-  readonly audits: readonly AuditAction[];
   /** True if the operation needs neither a token nor a session. */
   readonly isOpen?: boolean;
-  /** True if the operation runs only once per `Idempotency-Key`. */
-  readonly isIdempotent?: boolean;
-  readonly maxBodyBytes?: number;
-  /** The status of a success; by default 200. */
-  readonly status?: number;
   /** A second success status, which has the same answer. */
   readonly otherStatus?: number;
   /**
    * Headers of the answer in addition to the headers of every answer. A header marked with "?" is not always present.
    */
   readonly headers?: readonly string[];
-  /** Problems in addition to the problems of every operation. */
-  readonly problems?: readonly AdminProblemCode[];
 }
 
 /** The types of a route's query, body and answer, and the code to run. */

@@ -11,7 +11,14 @@ import { problemDocument } from "@inkling/operations/answer-schemas";
 import { text } from "@inkling/operations/operation";
 import { z } from "zod";
 import { AdminProblem, problemBody } from "../http/problems.ts";
-import { type Api, type Header, type Operation, type Parameter, writeOpenApi } from "../openapi/document.ts";
+import {
+  type Api,
+  type Header,
+  type Operation,
+  type Parameter,
+  SHARED_HEADERS,
+  writeOpenApi,
+} from "../openapi/document.ts";
 import type { AdminRoute, AdminRow } from "./handler.ts";
 import { SESSION_COOKIE } from "./sessions.ts";
 
@@ -164,14 +171,11 @@ const IDEMPOTENCY_KEY: Parameter = {
 };
 
 const HEADERS: Readonly<Record<string, Header>> = {
+  ...SHARED_HEADERS,
   "X-Request-Id": {
     description:
       "The request's id, also in the log and in problem documents: the caller's `X-Request-Id`, or a new one.",
     schema: { ...string, pattern: "^[\\w-]{1,64}$" },
-  },
-  traceparent: {
-    description: "The caller's `traceparent`, if it is valid (W3C Trace Context).",
-    schema: { ...string, pattern: "^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$" },
   },
   "Cache-Control": { description: "Clients must not cache.", schema: { const: "no-store" } },
   "Set-Cookie": {
@@ -183,6 +187,4 @@ const HEADERS: Readonly<Record<string, Header>> = {
     description: "The challenge of RFC 6750.",
     schema: { ...string, pattern: '^Bearer realm="inkling admin"' },
   },
-  Allow: { description: "The path's methods.", schema: { ...string, pattern: "^[A-Z]+(, [A-Z]+)*$" } },
-  "Retry-After": { description: "Seconds to wait.", schema: { type: "integer", minimum: 0 } },
 };

@@ -28,9 +28,8 @@ const routesOf = ({ tag, noun, operations }: Resource): [id: string, route: Admi
   ]);
 
 function rowOf(operation: AnyOperation, tag: Resource["tag"], noun: Resource["noun"]): AdminRow {
-  const { route, summary, docs, status = 200, isCreated, problems = [], audits = [] } = operation;
-  const { maxBodyBytes } = operation;
-  const [method, path] = splitRoute(route);
+  const { summary, docs, audits = [], status = 200, isCreated, problems = [], maxBodyBytes } = operation;
+  const [method, path] = splitRoute(operation.route);
   const isIdempotent = operation.isIdempotent ?? status === 201;
   return {
     method,
@@ -42,7 +41,7 @@ function rowOf(operation: AnyOperation, tag: Resource["tag"], noun: Resource["no
     audits,
     status,
     isIdempotent,
-    problems: isIdempotent ? ([...problems, "IDEMPOTENCY_KEY_INVALID"] as const) : problems,
+    problems: isIdempotent ? [...problems, "IDEMPOTENCY_KEY_INVALID"] : problems,
     ...(noun !== undefined && path.includes("{id}") && { names: noun }),
     ...(status === 201 && { headers: [isCreated === undefined ? "Location" : "Location?"] }),
     ...(isCreated !== undefined && { otherStatus: 200 }),

@@ -92,7 +92,7 @@ export class Admission {
   private checkSource(exchange: Exchange, key: Key, { isForProxies }: KeyRule): Problem | undefined {
     if (key.networks.length === 0) return undefined; // checked first, because finding the address takes time
     return isForProxies
-      ? sourceProblem(key, exchange.findProxy(), PROXY_NOT_ALLOWED)
+      ? sourceProblem(key, exchange.senders.proxy, PROXY_NOT_ALLOWED)
       : sourceProblem(key, exchange.findCaller());
   }
 

@@ -10,7 +10,7 @@ import { FLAG_ROWS } from "@inkling/contract";
 import { ADDRESS_FLAGS, bitsOf, bitsOfAnswer, bodyOf, dataMissing, unwrapIpv4 } from "@inkling/engine";
 import { type Problem, problem } from "../http/problems.ts";
 import { problemOf } from "../lookup/failures.ts";
-import { type Pipeline, PLAIN, type Question, type Subject } from "../lookup/pipeline.ts";
+import type { Pipeline, Question, Subject } from "../lookup/pipeline.ts";
 import type { Api, Handlings } from "./handler.ts";
 import { deniedBits } from "./parameters.ts";
 import type { Exchange } from "./request-context.ts";
@@ -38,8 +38,8 @@ export const FORWARD_AUTH_HANDLINGS = { forward_auth: { handle: judgeVisitor } }
 function judgeVisitor(exchange: Exchange, api: Api): Response {
   const { counts, pipeline, responses } = api;
   const denied = deniedBits(exchange.wants);
-  const question = questionOf(exchange);
-  const visitor = exchange.findVisitor();
+  const question = exchange.questionAboutVisitor(true); // data of flags that are not denied may be missing
+  const visitor = exchange.senders.visitor;
   if (visitor === undefined) return responses.sendProblem(exchange, VISITOR_UNKNOWN);
   unwrapIpv4(visitor);
   const subject: Subject = { address: visitor, isCaller: true };
@@ -68,19 +68,6 @@ function allow(exchange: Exchange, { responses }: Api, found: Record<string, str
   const { "Content-Type": _, ...headers } = responses.makeHeaders(exchange, JSON_TYPE);
   if (hasLongBody(exchange.request)) headers.Connection = "close"; // as with refusals, nobody reads the body
   return new Response(null, { headers: { ...headers, ...found } });
-}
-
-/** Returns the question for the lookup. Data of flags that are not denied may be missing (see `missingFlags`). */
-function questionOf({ release, overrides, now, isSandbox }: Exchange): Question {
-  return {
-    release,
-    overrides,
-    now,
-    isSandbox,
-    allowMissing: true,
-    wants: PLAIN,
-    findCaller: () => undefined,
-  };
 }
 
 /**

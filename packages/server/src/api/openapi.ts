@@ -25,6 +25,7 @@ import {
   mapValues,
   type Operation,
   type Parameter,
+  SHARED_HEADERS,
   writeOpenApi,
 } from "../openapi/document.ts";
 import {
@@ -192,6 +193,7 @@ A sandbox key (\`ink_test_…\`) returns a fixed answer for each verdict and eac
 const text = (pattern: string) => ({ type: "string", pattern });
 
 const HEADERS: Readonly<Record<string, Header>> = {
+  ...SHARED_HEADERS,
   "Inkling-Data-Version": {
     description: "The release behind the answer; `none` before the first release.",
     schema: text("^([0-9a-f]{12}|none|sandbox-\\d+)$"),
@@ -225,10 +227,6 @@ const HEADERS: Readonly<Record<string, Header>> = {
       "The request's id, also in the server's log, in problem documents and in stored decisions: the caller's `X-Request-Id`, or a new one.",
     schema: text("^[\\w-]{1,64}$"),
   },
-  traceparent: {
-    description: "The caller's `traceparent`, if it is valid (W3C Trace Context).",
-    schema: text("^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$"),
-  },
   "Cache-Control": {
     description: "A client may cache answers about IP addresses for five minutes.",
     schema: { enum: ["no-store", "no-cache", "private, max-age=300"] },
@@ -244,7 +242,6 @@ const HEADERS: Readonly<Record<string, Header>> = {
     description: "The remaining lookups, `r`. The limit is full again in `t` seconds.",
     schema: text('^"(default|daily)";r=\\d+;t=\\d+(, "daily";r=\\d+;t=\\d+)?$'),
   },
-  "Retry-After": { description: "Seconds to wait.", schema: { type: "integer", minimum: 0 } },
   "WWW-Authenticate": {
     description: "The challenge of RFC 6750, or of Basic authentication.",
     schema: text('^(Bearer|Basic) realm="inkling"'),
@@ -254,7 +251,6 @@ const HEADERS: Readonly<Record<string, Header>> = {
     description: "The server closes the connection after this response.",
     schema: { const: "close" },
   },
-  Allow: { description: "The path's methods.", schema: text("^[A-Z]+(, [A-Z]+)*$") },
   "X-Content-Type-Options": {
     description: "Browsers must not guess the media type.",
     schema: { const: "nosniff" },

@@ -3,7 +3,7 @@
 import type { ProblemCode } from "@inkling/contract";
 import type { IpAddress, LoadedRelease, Overrides } from "@inkling/engine";
 import type { Key } from "@inkling/store/keys/key";
-import { callerAddress, proxyAddress, visitorAddress } from "../http/client-address.ts";
+import { sendersOf } from "../http/client-address.ts";
 import { type RequestIds, requestId, traceIdOf, traceparentOf } from "../http/request-id.ts";
 import type { Decision } from "../limits/token-bucket.ts";
 import { PLAIN, type Question } from "../lookup/pipeline.ts";
@@ -89,37 +89,28 @@ export class Exchange implements Question {
     return { request_id: this.id, trace_id: traceIdOf(this.traceparent) ?? null };
   }
 
+  /** Returns the question about a visitor that a proxy or a hook sends. It has no opt-ins, and counts for no key. */
+  questionAboutVisitor(allowMissing = this.allowMissing): Question {
+    const { release, overrides, now, isSandbox, ids, span } = this;
+    const findCaller = () => undefined;
+    return { release, overrides, now, isSandbox, ids, span, allowMissing, wants: PLAIN, findCaller };
+  }
+
   /** Remembers the caller, because its address is lost when the connection closes. */
   keepCaller(): void {
     this.caller = { address: this.findCaller() };
   }
 
   findCaller(): IpAddress | undefined {
-    if (this.caller !== undefined) return this.caller.address;
+    return this.caller === undefined ? this.senders.caller : this.caller.address;
+  }
+
+  /** Finds the caller, the visitor and the proxy (http/client-address.ts). */
+  get senders() {
     const { trustedProxies } = this.services;
-    const forwardedFor = trustedProxies.length === 0 ? null : this.forwardedFor;
-    return callerAddress(this.peer, forwardedFor, trustedProxies);
-  }
-
-  /** Returns the visitor that a proxy asks about; undefined if no trusted proxy sends a visitor. */
-  findVisitor(): IpAddress | undefined {
-    return visitorAddress(this.peer, this.forwardedFor, this.services.trustedProxies);
-  }
-
-  /**
-   * Returns the proxy that asks about a visitor. If no trusted proxy sends a visitor, this is the machine at the other
-   * end of the connection.
-   */
-  findProxy(): IpAddress | undefined {
-    return proxyAddress(this.peer, this.forwardedFor, this.services.trustedProxies);
-  }
-
-  private get peer(): string | undefined {
-    return this.peers.requestIP(this.request)?.address;
-  }
-
-  private get forwardedFor(): string | null {
-    return this.request.headers.get("x-forwarded-for");
+    const peer = this.peers.requestIP(this.request)?.address;
+    const forwardedFor = trustedProxies.length === 0 ? null : this.request.headers.get("x-forwarded-for");
+    return sendersOf(peer, forwardedFor, trustedProxies);
   }
 }
 

@@ -13,7 +13,6 @@ import { z } from "zod";
 import { parseJson } from "../batch/body.ts";
 import { type Problem, problem } from "../http/problems.ts";
 import type { Bodies } from "../limits/memory.ts";
-import { PLAIN, type Question } from "../lookup/pipeline.ts";
 import type { HookRequest } from "./assess-answers.ts";
 import type { Api, Handlings } from "./handler.ts";
 import type { Exchange } from "./request-context.ts";
@@ -73,7 +72,7 @@ async function judgeUser(exchange: Exchange, api: Api): Promise<Response> {
     ...(user.id && { ref: user.id.slice(0, 128) }),
   };
   const decisionAnswers = await api.decisionAnswers();
-  const question = questionOf(exchange);
+  const question = exchange.questionAboutVisitor();
   let decided = metadata.ip_address
     ? await decisionAnswers.decide({ ...visitor, ip: metadata.ip_address }, question, signed)
     : undefined;
@@ -107,20 +106,6 @@ function refusal({ did_you_mean, reasons }: DecisionAnswer) {
 }
 
 const isNoVisitor = ({ code }: Problem) => code === "IP_ADDRESS_RESERVED" || code === "IP_ADDRESS_INVALID";
-
-function questionOf({ release, overrides, now, allowMissing, ids, span }: Exchange): Question {
-  return {
-    release,
-    overrides,
-    now,
-    allowMissing,
-    ids,
-    span,
-    isSandbox: false,
-    wants: PLAIN,
-    findCaller: () => undefined,
-  };
-}
 
 /** Reads the body, and returns it only if it was signed with one of the secrets. A copy returns the same result. */
 async function readSigned(

@@ -36,7 +36,7 @@ export class KeyTrace {
       this.minute = minute;
       this.written.clear();
     }
-    const network = networkOf(isForProxies ? exchange.findProxy() : exchange.findCaller());
+    const network = networkOf(isForProxies ? exchange.senders.proxy : exchange.findCaller());
     const line = `${id} ${network}`;
     if (this.written.has(line) || this.written.size >= MAX_LINES) return;
     this.written.add(line);

@@ -6,7 +6,6 @@
 // A worker that ends because of an error first hands its decisions over. A stuck worker loses those that it has not
 // handed over, which are at most HAND_OVER_MS old.
 
-import type { Outcome } from "@inkling/contract";
 import type { Memories } from "@inkling/engine/assess";
 import type { MemoryQuestion } from "@inkling/store/decisions/memory";
 import {
@@ -19,7 +18,6 @@ import {
   RECALL_MS,
   rowBytes,
 } from "@inkling/store/decisions/record";
-import type { KeyId } from "@inkling/store/keys/key";
 
 const HAND_OVER_MS = 100;
 /** Maximum number of decisions in one message. */
@@ -31,21 +29,13 @@ const MAX_UNTAKEN_BYTES = 16 * 1024 * 1024;
 const CLAIM_MS = 1_000;
 const LABEL_MS = 10_000;
 
-type DecisionQuestion =
-  | { readonly type: "claim"; readonly row: NamedDecision }
-  | {
-      readonly type: "label";
-      readonly id: string;
-      readonly outcome: Outcome;
-      readonly key: KeyId | undefined;
-    }
-  | { readonly type: "recall"; readonly question: MemoryQuestion };
-interface Replies {
-  readonly claim: Claimed;
-  readonly label: LabelResult;
-  readonly recall: Memories | undefined;
+/** The methods of {@link Decisions} that a worker calls in the primary. */
+type Asked = "claim" | "label" | "recall";
+interface DecisionQuestion<Name extends Asked = Asked> {
+  readonly method: Name;
+  readonly args: Parameters<Decisions[Name]>;
 }
-type DecisionReply = Replies[keyof Replies];
+type Reply<Name extends Asked = Asked> = Awaited<ReturnType<Decisions[Name]>>;
 
 export type FromCollector =
   | {
@@ -57,7 +47,7 @@ export type FromCollector =
   | { readonly type: "decision-question"; readonly number: number; readonly question: DecisionQuestion };
 export type ToCollector =
   | { readonly type: "decisions-taken"; readonly count: number; readonly bytes: number }
-  | { readonly type: "decision-reply"; readonly number: number; readonly reply: DecisionReply };
+  | { readonly type: "decision-reply"; readonly number: number; readonly reply: Reply };
 
 export class DecisionCollector implements Decisions {
   private readonly send: (message: FromCollector) => void;
@@ -68,7 +58,7 @@ export class DecisionCollector implements Decisions {
   private bytes = 0;
   private dropped = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private readonly asked = new Map<number, (reply: DecisionReply | undefined) => void>();
+  private readonly asked = new Map<number, (reply: Reply | undefined) => void>();
   private number = 0;
   private onTaken: (() => void) | undefined;
 
@@ -91,19 +81,19 @@ export class DecisionCollector implements Decisions {
 
   async claim(row: NamedDecision): Promise<Claimed> {
     this.handOver(); // the question may be about one of these decisions
-    const reply = await this.ask({ type: "claim", row }, CLAIM_MS);
+    const reply = await this.ask("claim", [row], CLAIM_MS);
     if (reply !== undefined) return reply;
     this.record(row);
     return { answer: answerOf(row), bodyHash: row.body_hash };
   }
 
-  async label(id: string, outcome: Outcome, key?: KeyId): Promise<LabelResult> {
+  async label(...label: Parameters<Decisions["label"]>): Promise<LabelResult> {
     this.handOver();
-    return (await this.ask({ type: "label", id, outcome, key }, LABEL_MS)) ?? "unreachable";
+    return (await this.ask("label", label, LABEL_MS)) ?? "unreachable";
   }
 
   recall(question: MemoryQuestion): Promise<Memories | undefined> {
-    return this.ask({ type: "recall", question }, RECALL_MS);
+    return this.ask("recall", [question], RECALL_MS);
   }
 
   take(message: ToCollector): void {
@@ -141,31 +131,24 @@ export class DecisionCollector implements Decisions {
     this.send({ type: "decisions", rows, bytes, dropped });
   }
 
-  private ask<Q extends DecisionQuestion>(
-    question: Q,
+  private ask<Name extends Asked>(
+    method: Name,
+    args: Parameters<Decisions[Name]>,
     waitMs: number,
-  ): Promise<Replies[Q["type"]] | undefined> {
+  ): Promise<Reply<Name> | undefined> {
     const number = ++this.number;
-    const { promise, resolve } = Promise.withResolvers<Replies[Q["type"]] | undefined>();
+    const { promise, resolve } = Promise.withResolvers<Reply<Name> | undefined>();
     const timer = setTimeout(() => this.asked.get(number)?.(undefined), waitMs);
     this.asked.set(number, (reply) => {
       clearTimeout(timer);
       this.asked.delete(number);
-      resolve(reply as Replies[Q["type"]] | undefined); // answerQuestion replies in kind
+      resolve(reply as Reply<Name> | undefined); // the primary calls the same method
     });
-    this.send({ type: "decision-question", number, question });
+    this.send({ type: "decision-question", number, question: { method, args } });
     return promise;
   }
 }
 
 /** Answers a worker's question in the primary. */
-export function answerQuestion(decisions: Decisions, question: DecisionQuestion): Promise<DecisionReply> {
-  switch (question.type) {
-    case "claim":
-      return decisions.claim(question.row);
-    case "label":
-      return decisions.label(question.id, question.outcome, question.key);
-    case "recall":
-      return decisions.recall(question.question);
-  }
-}
+export const answerQuestion = (decisions: Decisions, { method, args }: DecisionQuestion): Promise<Reply> =>
+  (decisions[method] as (...args: unknown[]) => Promise<Reply>).apply(decisions, args);

@@ -8,7 +8,7 @@
 // already has.
 
 import type { EventLog, Outcome } from "@inkling/contract";
-import { messageOf, type Poller, pacedPoller, within } from "@inkling/data";
+import { messageOf, within } from "@inkling/data";
 import type { Memories } from "@inkling/engine/assess";
 import type { Author } from "@inkling/store/audit";
 import type { DecisionStore } from "@inkling/store/decisions";
@@ -27,6 +27,7 @@ import {
 import { StoreError } from "@inkling/store/error";
 import { DAY_MS } from "@inkling/store/keys/day";
 import type { EpochMs, KeyId } from "@inkling/store/keys/key";
+import { BackgroundStore } from "../limits/background-store.ts";
 
 const DEFAULTS = {
   now: Date.now as () => EpochMs,
@@ -39,8 +40,6 @@ const DEFAULTS = {
   /** A caller's facts can make a row 60 times as large as usual, so the number of rows does not limit memory. */
   maxWaitingBytes: 64 * 1024 * 1024,
 };
-/** Maximum milliseconds between two attempts while the store is unreachable. */
-const MAX_BACKOFF_MS = 5_000;
 /** Maximum number of decisions in one batch. */
 const BATCH = 1_000;
 /** Maximum milliseconds that a request with an `Idempotency-Key` waits for the store. */
@@ -68,24 +67,6 @@ interface DecisionRecorderOptions extends Partial<typeof DEFAULTS> {
   readonly log?: EventLog;
 }
 
-/** The recorder's state, for metrics and logs. */
-interface DecisionsState {
-  readonly waiting: number;
-  readonly stored: number;
-  /**
-   * Number of decisions dropped because the queue was full, the store refused their batch, or a worker could not hand
-   * them over.
-   */
-  readonly dropped: number;
-  /** Number of questions about earlier decisions that the store answered, and that it did not answer in time. */
-  readonly recalled: number;
-  readonly notRecalled: number;
-  /** Number of consecutive failed flushes since the last success. */
-  readonly failuresInRow: number;
-  /** Why the last flush, claim or label failed, without secrets; undefined after a flush that succeeded. */
-  readonly lastError: string | undefined;
-}
-
 interface WaitingClaim {
   readonly row: NamedDecision;
   /** Receives the stored decision; undefined if the store did not answer. */
@@ -95,7 +76,7 @@ interface WaitingClaim {
 /** May the same batch succeed later? */
 const isRetryable = (error: unknown) => error instanceof StoreError && error.code !== "BROKEN";
 
-export class DecisionRecorder implements Decisions {
+export class DecisionRecorder extends BackgroundStore implements Decisions {
   private readonly options: DecisionRecorderOptions & typeof DEFAULTS;
   private waiting: DecisionRow[] = [];
   private waitingBytes = 0;
@@ -103,15 +84,11 @@ export class DecisionRecorder implements Decisions {
   private sending: readonly DecisionRow[] = [];
   private stored = 0;
   private dropped = 0;
-  private failuresInRow = 0;
-  private lastError: string | undefined;
   /** Decisions by `idempotency`, oldest first. */
   private readonly claimed = new Map<string, { readonly at: EpochMs; readonly claim: Promise<Claimed> }>();
   /** Claims that were not sent to the store yet. A claim that was answered without the store leaves this list. */
   private readonly claims = new Set<WaitingClaim>();
   private isClaiming = false;
-  private queue: Promise<boolean> = Promise.resolve(true);
-  private readonly flushes: Poller;
   private recalling = 0;
   private recalled = 0;
   private notRecalled = 0;
@@ -119,14 +96,8 @@ export class DecisionRecorder implements Decisions {
   private readonly logged = { isFailing: false, isDropping: false, dropped: 0 };
 
   constructor(options: DecisionRecorderOptions) {
+    super(options.flushMs ?? DEFAULTS.flushMs);
     this.options = { ...DEFAULTS, ...options };
-    const { flushMs } = this.options;
-    this.flushes = pacedPoller(
-      () => this.flush(),
-      flushMs,
-      MAX_BACKOFF_MS,
-      () => this.failuresInRow,
-    );
   }
 
   start(): void {
@@ -183,7 +154,7 @@ export class DecisionRecorder implements Decisions {
         await Bun.sleep(LABEL_RETRY_MS);
       }
     } catch (error) {
-      this.lastError = messageOf(error);
+      this.lastError = error;
       return "unreachable";
     }
   }
@@ -201,22 +172,11 @@ export class DecisionRecorder implements Decisions {
     const found = this.options.store
       .recall(question)
       .catch((error: unknown) => {
-        this.lastError = messageOf(error);
+        this.lastError = error;
         return undefined;
       })
       .finally(() => this.recalling--);
     return within(RECALL_MS, found, () => undefined);
-  }
-
-  /** Stores everything that has been recorded so far. @returns whether it is stored; never rejects */
-  flush(): Promise<boolean> {
-    this.queue = this.queue
-      .then(() => this.sendAll())
-      .then((isStored) => {
-        this.logChange();
-        return isStored;
-      });
-    return this.queue;
   }
 
   /** Flushes one last time. @returns the number of decisions that could not be stored and are lost with this process */
@@ -228,7 +188,7 @@ export class DecisionRecorder implements Decisions {
     return { lost };
   }
 
-  private logChange(): void {
+  protected logChange(): void {
     const { log } = this.options;
     if (log === undefined) return;
     const { failuresInRow, lastError: reason, waiting, dropped } = this.state;
@@ -248,25 +208,22 @@ export class DecisionRecorder implements Decisions {
     }
   }
 
-  get state(): DecisionsState {
-    const { stored, dropped, recalled, notRecalled, failuresInRow, lastError } = this;
+  /**
+   * Numbers of decisions that wait, that were stored, and that were dropped, because the queue was full, the store
+   * refused their batch, or a worker could not hand them over. Also how many questions about earlier decisions the store
+   * answered, and did not answer in time, and why the last flush, claim or label failed, without secrets.
+   */
+  get state() {
+    const { stored, dropped, recalled, notRecalled, failuresInRow } = this;
     const waiting = this.waiting.length + this.sending.length;
+    const lastError = this.lastError === undefined ? undefined : messageOf(this.lastError);
     return { waiting, stored, dropped, recalled, notRecalled, failuresInRow, lastError };
   }
 
-  private async sendAll(): Promise<boolean> {
-    try {
-      while (this.sending.length > 0 || this.waiting.length > 0) {
-        if (this.sending.length === 0) this.sending = this.waiting.splice(0, BATCH);
-        await this.send();
-      }
-      this.failuresInRow = 0;
-      this.lastError = undefined;
-      return true;
-    } catch (error) {
-      this.failuresInRow++;
-      this.lastError = messageOf(error);
-      return false;
+  protected async sendAll(): Promise<void> {
+    while (this.sending.length > 0 || this.waiting.length > 0) {
+      if (this.sending.length === 0) this.sending = this.waiting.splice(0, BATCH);
+      await this.send();
     }
   }
 
@@ -316,7 +273,7 @@ export class DecisionRecorder implements Decisions {
       const batch = [...this.claims].slice(0, CLAIM_BATCH);
       for (const claim of batch) this.claims.delete(claim);
       const found = await this.options.store.claim(batch.map(({ row }) => row)).catch((error: unknown) => {
-        this.lastError = messageOf(error);
+        this.lastError = error;
         return [];
       });
       for (const [i, { settle }] of batch.entries()) settle(found[i]);

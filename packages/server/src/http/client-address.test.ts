@@ -1,15 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import { formatIp, parsePeerPrefix, parsePrefix } from "@inkling/engine";
 import rows from "../../../client/test/caller-addresses.json" with { type: "json" };
-import { callerAddress, proxyAddress, visitorAddress } from "./client-address.ts";
+import { sendersOf } from "./client-address.ts";
 
 const TRUSTED = ["10.0.0.0/8", "2001:db8:1::/48"].map((text) => parsePrefix(text)!);
 const caller = (peer: string | undefined, forwardedFor: string | null, trusted = TRUSTED) => {
-  const address = callerAddress(peer, forwardedFor, trusted);
+  const address = sendersOf(peer, forwardedFor, trusted).caller;
   return address === undefined ? undefined : formatIp(address);
 };
 
-describe("callerAddress", () => {
+describe("the caller", () => {
   test.each([
     ["direct", "203.0.113.9", null, "203.0.113.9"],
     ["a header from a stranger counts nothing", "203.0.113.9", "8.8.8.8", "203.0.113.9"],
@@ -59,7 +59,7 @@ describe("callerAddress", () => {
   });
 });
 
-describe("visitorAddress", () => {
+describe("the visitor", () => {
   test.each([
     ["one proxy", "10.0.0.1", "1.1.1.1, 8.8.8.8", "8.8.8.8"],
     ["two proxies", "10.0.0.1", "8.8.8.8, 10.0.0.2", "8.8.8.8"],
@@ -69,12 +69,12 @@ describe("visitorAddress", () => {
     ["unknown", "10.0.0.1", "unknown", undefined],
     ["no connection", undefined, "8.8.8.8", undefined],
   ])("%s", (_, peer, forwardedFor, expected) => {
-    const address = visitorAddress(peer, forwardedFor, TRUSTED);
+    const address = sendersOf(peer, forwardedFor, TRUSTED).visitor;
     expect(address && formatIp(address)).toBe(expected);
   });
 });
 
-describe("proxyAddress", () => {
+describe("the proxy", () => {
   test.each([
     ["the proxy at the other end", "10.0.0.1", "8.8.8.8", "10.0.0.1"],
     ["one that asks through another", "10.0.0.1", "8.8.8.8, 10.0.0.2", "10.0.0.2"],
@@ -85,7 +85,7 @@ describe("proxyAddress", () => {
     ["garbage", "10.0.0.1", "junk, 10.0.0.2", "10.0.0.1"],
     ["no connection", undefined, "8.8.8.8", undefined],
   ])("%s", (_, peer, forwardedFor, expected) => {
-    const address = proxyAddress(peer, forwardedFor, TRUSTED);
+    const address = sendersOf(peer, forwardedFor, TRUSTED).proxy;
     expect(address && formatIp(address)).toBe(expected);
   });
 });

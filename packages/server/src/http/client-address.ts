@@ -20,6 +20,20 @@ export function networksOf(texts: readonly string[]): Prefix[] {
   });
 }
 
+/** Who sent a request. Each address is undefined if it is unknown. */
+interface Senders {
+  readonly caller: IpAddress | undefined;
+  /**
+   * The visitor that a trusted proxy asks about. If the sender is not a trusted proxy, it does not count as the visitor.
+   */
+  readonly visitor: IpAddress | undefined;
+  /**
+   * The proxy that asks about a visitor. In a chain of proxies, this is the proxy that reported the visitor. If no
+   * trusted proxy sends a visitor, it is the machine at the other end of the connection.
+   */
+  readonly proxy: IpAddress | undefined;
+}
+
 interface Named {
   readonly address: IpAddress;
   /** The machine that reported the address: a trusted proxy, or the machine at the other end of the connection. */
@@ -27,52 +41,25 @@ interface Named {
 }
 
 /**
- * Returns the caller's address.
  * @param peer the connection's address, from the socket
  * @param forwardedFor the lines of X-Forwarded-For joined by ","; null if the header is missing
  */
-export function callerAddress(
+export function sendersOf(
   peer: string | undefined,
   forwardedFor: string | null,
   trusted: readonly Prefix[],
-): IpAddress | undefined {
-  return findNamed(peer, forwardedFor, trusted)?.address;
-}
-
-/**
- * Returns the visitor that a trusted proxy asks about.
- * @returns undefined if the proxy sends no visitor, or if the sender is not a trusted proxy. Such a sender does not
- *   count as the visitor.
- */
-export function visitorAddress(
-  peer: string | undefined,
-  forwardedFor: string | null,
-  trusted: readonly Prefix[],
-): IpAddress | undefined {
-  const named = findNamed(peer, forwardedFor, trusted);
-  return named?.address === named?.by ? undefined : named?.address;
-}
-
-/**
- * Returns the proxy that asks about a visitor. In a chain of proxies, this is the proxy that reported the visitor. If
- * no trusted proxy sends a visitor, it is the machine at the other end of the connection.
- */
-export function proxyAddress(
-  peer: string | undefined,
-  forwardedFor: string | null,
-  trusted: readonly Prefix[],
-): IpAddress | undefined {
-  const named = findNamed(peer, forwardedFor, trusted);
-  return named === undefined && peer !== undefined ? parseHop(peer) : named?.by;
+): Senders {
+  const first = peer === undefined ? undefined : parseHop(peer);
+  const named = first && findNamed(first, forwardedFor, trusted);
+  const visitor = named?.address === named?.by ? undefined : named?.address;
+  return { caller: named?.address, visitor, proxy: named?.by ?? first };
 }
 
 function findNamed(
-  peer: string | undefined,
+  first: IpAddress,
   forwardedFor: string | null,
   trusted: readonly Prefix[],
 ): Named | undefined {
-  const first = peer === undefined ? undefined : parseHop(peer);
-  if (first === undefined) return undefined;
   if (!isTrusted(first, trusted)) return { address: first, by: first };
   let named: Named | undefined;
   let by = first;

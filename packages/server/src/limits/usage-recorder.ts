@@ -7,13 +7,14 @@
 // flush, which is less than a second of counts while the store is reachable.
 
 import type { EventLog } from "@inkling/contract";
-import { messageOf, type Poller, pacedPoller } from "@inkling/data";
+import { messageOf } from "@inkling/data";
 import { StoreError } from "@inkling/store/error";
 import { DAY_MS, dayOf, hourOf } from "@inkling/store/keys/day";
 import { COUNTED, type Counted, type EpochMs, type KeyId, SCOPES } from "@inkling/store/keys/key";
 import { sumTraffic, type TrafficCounts } from "@inkling/store/traffic-counts";
 import type { UsageBatch, UsageEntry, UsageTables } from "@inkling/store/usage";
 import type { AssignedCells } from "./assigned-cells.ts";
+import { BackgroundStore } from "./background-store.ts";
 
 const DEFAULTS = {
   now: Date.now as () => EpochMs,
@@ -27,8 +28,6 @@ const DEFAULTS = {
 };
 /** Maximum hours of traffic that wait while the store is unreachable. */
 const MAX_WAITING_HOURS = 48;
-/** Maximum milliseconds between two attempts while the store is unreachable. */
-const MAX_BACKOFF_MS = 5_000;
 
 export type UsageStore = Pick<UsageTables, "add" | "readQuotas">;
 
@@ -44,26 +43,10 @@ interface UsageRecorderOptions extends Partial<typeof DEFAULTS> {
   readonly log?: EventLog;
 }
 
-/** The recorder's state, for metrics, readiness and logs. */
-export interface UsageState {
-  /** Lookups recorded, but not yet confirmed by the store. */
-  readonly pending: number;
-  /** Milliseconds since the oldest unconfirmed lookup or refusal was recorded; 0 if there is none. */
-  readonly oldestMs: number;
-  /** Failed flushes since startup. */
-  readonly failures: number;
-  /** Consecutive failed flushes since the last success. */
-  readonly failuresInRow: number;
-  /** Why the last flush failed, without secrets; undefined if it succeeded. */
-  readonly lastError: string | undefined;
-  /** Did the last flush fail because the database's disk is full or read-only? */
-  readonly isReadOnly: boolean;
-}
-
 /** The counts that wait, by day (in days since 1970) and key. */
 type Waiting = Map<number, Map<KeyId, Partial<Record<Counted, number>>>>;
 
-export class UsageRecorder {
+export class UsageRecorder extends BackgroundStore {
   private readonly options: UsageRecorderOptions & typeof DEFAULTS & { readonly id: string };
 
   /** What is not in a batch yet. */
@@ -81,23 +64,12 @@ export class UsageRecorder {
   private waitingSince: number | undefined;
   private sendingSince: number | undefined;
   private failures = 0;
-  private failuresInRow = 0;
-  private lastError: unknown;
   /** Was it logged that usage waits? */
   private isReported = false;
 
-  private queue: Promise<boolean> = Promise.resolve(true);
-  private readonly flushes: Poller;
-
   constructor(options: UsageRecorderOptions) {
+    super(options.flushMs ?? DEFAULTS.flushMs);
     this.options = { ...DEFAULTS, id: crypto.randomUUID(), ...options };
-    const { flushMs } = this.options;
-    this.flushes = pacedPoller(
-      () => this.flush(),
-      flushMs,
-      MAX_BACKOFF_MS,
-      () => this.failuresInRow,
-    );
   }
 
   /** Reads today's counts, and then flushes regularly. Resolves after the first attempt, successful or not. */
@@ -131,20 +103,6 @@ export class UsageRecorder {
     if (oldest !== undefined && this.traffic.size > MAX_WAITING_HOURS) this.traffic.delete(oldest);
   }
 
-  /**
-   * Stores everything that has been recorded so far.
-   * @returns whether it is stored; never rejects
-   */
-  flush(): Promise<boolean> {
-    this.queue = this.queue
-      .then(() => this.cycle())
-      .then((isStored) => {
-        this.logChange();
-        return isStored;
-      });
-    return this.queue;
-  }
-
   /** Flushes one last time. @returns the number of lookups that could not be stored and are lost with this process */
   async stop(): Promise<{ lost: number }> {
     await this.flushes.stop();
@@ -154,7 +112,7 @@ export class UsageRecorder {
     return { lost };
   }
 
-  private logChange(): void {
+  protected logChange(): void {
     const { log } = this.options;
     if (log === undefined) return;
     const { failuresInRow, pending, lastError: reason } = this.state;
@@ -167,8 +125,12 @@ export class UsageRecorder {
     }
   }
 
-  /** The current state, including what the cells have counted so far. */
-  get state(): UsageState {
+  /**
+   * The current state, including what the cells have counted so far: the lookups that the store has not confirmed, the
+   * age of the oldest unconfirmed lookup or refusal (0 if there is none), failed flushes, and whether the last flush
+   * failed because the database's disk is full or read-only.
+   */
+  get state() {
     this.options.cells?.collect(this, this.options.now());
     let pending = 0;
     for (const { lookup, count } of this.batch?.entries ?? []) if (LOOKUPS.has(lookup)) pending += count;
@@ -182,21 +144,16 @@ export class UsageRecorder {
     return { pending, oldestMs, failures, failuresInRow, lastError, isReadOnly };
   }
 
-  private async cycle(): Promise<boolean> {
+  protected async sendAll(): Promise<void> {
     try {
       this.options.cells?.collect(this, this.options.now());
       await this.send(); // a batch that failed before is sent first, unchanged
       this.makeBatch();
       await this.send();
       await this.readToday();
-      this.failuresInRow = 0;
-      this.lastError = undefined;
-      return true;
     } catch (error) {
       this.failures++;
-      this.failuresInRow++;
-      this.lastError = error;
-      return false;
+      throw error;
     }
   }
 

@@ -18,7 +18,7 @@ import {
   prefixContains,
   unansweredNetworks,
 } from "@inkling/engine";
-import type { Steps } from "../sharing/turns.ts";
+import type { Steps } from "@inkling/operations";
 import { type NetworkSummary, summarizeNetworks, visitParts } from "./network-summary.ts";
 
 /** One claim of a feed or an override. A share is from 0 to 1 of the examined addresses. */

@@ -27,7 +27,7 @@ import {
   type UnwrappedAddress,
   unansweredNetworks,
 } from "@inkling/engine";
-import type { Steps } from "../sharing/turns.ts";
+import type { Steps } from "@inkling/operations";
 
 /** A part of the network whose addresses share one answer. */
 interface SummaryPrefix {

@@ -34,11 +34,12 @@ import {
   type Ruleset,
   UNSTORED_ID,
 } from "@inkling/engine/assess";
+import type { Steps } from "@inkling/operations";
 import type { EpochMs } from "@inkling/store/keys/key";
 import { overrideJson } from "@inkling/store/overrides/record";
 import type { PublishedRuleset } from "@inkling/store/rulesets/record";
 import { type Problem, problem, problemBody } from "../http/problems.ts";
-import { finishInSteps, type Steps, Turns } from "../sharing/turns.ts";
+import { finishInSteps, Turns } from "../sharing/turns.ts";
 import { problemOf } from "./failures.ts";
 import { type NetworksReport, reportOfNetworks, reportOfSystem } from "./network-sources.ts";
 import { networkUse, readAsn, readNetwork, summarizeNetworks } from "./network-summary.ts";

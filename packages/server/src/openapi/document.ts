@@ -70,6 +70,17 @@ export interface Header {
   readonly schema: Json;
 }
 
+const string = (pattern: string) => ({ type: "string", pattern });
+/** Headers that both APIs have. */
+export const SHARED_HEADERS: Table<Header> = {
+  traceparent: {
+    description: "The caller's `traceparent`, if it is valid (W3C Trace Context).",
+    schema: string("^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$"),
+  },
+  "Retry-After": { description: "Seconds to wait.", schema: { type: "integer", minimum: 0 } },
+  Allow: { description: "The path's methods.", schema: string("^[A-Z]+(, [A-Z]+)*$") },
+};
+
 export interface Api<Code extends string> {
   readonly info: Json;
   readonly tags: readonly { readonly name: string; readonly description: string }[];

@@ -5,7 +5,6 @@ import { EMPTY_HINT, EmptyDatabaseError, type Live, Poller } from "@inkling/data
 import { StoreError } from "@inkling/store/error";
 import { RULESET_HINT, RulesetRefused } from "@inkling/store/rulesets/live-rulesets";
 import type { Services } from "../admin/services.ts";
-import type { UsageState } from "../limits/usage-recorder.ts";
 import { REVOKED_HINT } from "./active-keys.ts";
 
 const CHECK_MS = 1_000;
@@ -21,7 +20,7 @@ export function watchDatabase(services: Services): Poller {
   const { maxUnstoredSeconds, checkMs = CHECK_MS } = settings;
   const update = () => {
     const usageState = usage.state;
-    const warnings = databaseWarnings(services, usageState);
+    const warnings = databaseWarnings(services, usageState.isReadOnly);
     const isLate = maxUnstoredSeconds > 0 && usageState.oldestMs > maxUnstoredSeconds * 1_000;
     const unready = isLate ? `usage could not be stored for more than ${maxUnstoredSeconds} s` : undefined;
     if (unready === keyring.unready && Bun.deepEquals(keyring.warnings, warnings)) return;
@@ -37,7 +36,7 @@ export function watchDatabase(services: Services): Poller {
 
 function databaseWarnings(
   { store, keyLoader, overrides, rulesets, keyring }: Services,
-  { isReadOnly }: UsageState,
+  isReadOnly: boolean,
 ): string[] {
   const found: string[] = [];
   const { error } = keyLoader.state;

@@ -2,6 +2,8 @@
 // waiting, so that no caller can keep the others waiting. Long computations run in small steps, so that a server can
 // answer other requests in between.
 
+import type { Steps } from "@inkling/operations";
+
 /** Thrown if a caller already has too much work waiting. */
 export class TooManyWaiting extends Error {
   override readonly name = "TooManyWaiting";
@@ -67,9 +69,6 @@ export class Turns {
     this.startNext();
   }
 }
-
-/** A computation that pauses after each step of at most a few milliseconds. */
-export type Steps<T> = Generator<undefined, T>;
 
 /** Runs a computation without a pause. */
 export function finish<T>(steps: Steps<T>): T {
