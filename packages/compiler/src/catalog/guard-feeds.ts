@@ -44,131 +44,108 @@ const CLOUDFLARE = {
   cadenceHours: DAY,
 } as const;
 
-/** Returns a row for the networks from which an operator runs its crawler, or fetches pages on behalf of its users. */
-const crawler = (
+type CrawlerRow = readonly [id: string, what: string, file: string, least: number, most: number];
+
+/**
+ * Returns rows for the networks from which an operator runs its crawlers, or fetches pages on behalf of its users. The
+ * limits of entries are estimates if the publisher's file was not available for counting.
+ * @param base the URL of the files, up to their names
+ */
+const crawlers = (
   operator: string,
-  id: string,
-  title: string,
-  url: string,
+  name: string,
   homepage: string,
-  [least, most]: readonly [number, number],
-): Feed => ({
-  ...PUBLISHED,
-  id,
-  operator,
-  format: "prefix-json",
-  label: "crawler",
-  title,
-  homepage,
-  urls: fixed(url),
-  cadenceHours: DAY,
-  widest: { v4: 20, v6: 48 },
-  entries: { least, most },
-});
+  base: string,
+  rows: readonly CrawlerRow[],
+): Feed[] =>
+  rows.map(([id, what, file, least, most]) => ({
+    ...PUBLISHED,
+    id,
+    operator,
+    format: "prefix-json",
+    label: "crawler",
+    title: `${name}: the ${what}`,
+    homepage,
+    urls: fixed(`${base}${file}`),
+    cadenceHours: DAY,
+    widest: { v4: 20, v6: 48 },
+    entries: { least, most },
+  }));
 
-const OPENAI = "https://platform.openai.com/docs/bots";
-const PERPLEXITY = "https://docs.perplexity.ai/guides/bots";
-const GOOGLE = "https://developers.google.com/search/docs/crawling-indexing/overview-google-crawlers";
-const GOOGLE_RANGES = "https://developers.google.com/static/search/apis/ipranges";
+const GOOGLE = "https://developers.google.com/search/docs/crawling-indexing";
+const GOOGLE_RANGES = "https://developers.google.com/static/search/apis/ipranges/";
 
-/** The limits in `entries` are estimates if the publisher's file was not available for counting. */
+const BINGBOT = "https://www.bing.com/webmasters/help/how-to-verify-bingbot-3905dc26";
+
 const CRAWLERS: readonly Feed[] = [
-  crawler(
-    "openai",
-    "openai-gptbot",
-    "OpenAI: the networks that GPTBot comes from",
-    "https://openai.com/gptbot.json",
-    OPENAI,
-    [2, 2_000],
-  ),
-  crawler(
-    "openai",
-    "openai-searchbot",
-    "OpenAI: the networks that OAI-SearchBot comes from",
-    "https://openai.com/searchbot.json",
-    OPENAI,
-    [2, 2_000],
-  ),
-  crawler(
-    "openai",
-    "openai-user",
-    "OpenAI: the networks from which ChatGPT fetches pages for its users",
-    "https://openai.com/chatgpt-user.json",
-    OPENAI,
-    [2, 5_000],
-  ),
-  crawler(
+  ...crawlers("openai", "OpenAI", "https://platform.openai.com/docs/bots", "https://openai.com/", [
+    ["openai-gptbot", "networks that GPTBot comes from", "gptbot.json", 2, 2_000],
+    ["openai-searchbot", "networks that OAI-SearchBot comes from", "searchbot.json", 2, 2_000],
+    ["openai-user", "networks from which ChatGPT fetches pages for its users", "chatgpt-user.json", 2, 5_000],
+  ]),
+  ...crawlers(
     "apple",
-    "applebot",
-    "Apple: the networks that Applebot comes from",
-    "https://search.developer.apple.com/applebot.json",
+    "Apple",
     "https://support.apple.com/en-us/119829",
-    [10, 400],
+    "https://search.developer.apple.com/",
+    [["applebot", "networks that Applebot comes from", "applebot.json", 10, 400]],
   ),
-  crawler(
+  ...crawlers(
     "duckduckgo",
-    "duckduckbot",
-    "DuckDuckGo: the addresses that DuckDuckBot comes from",
-    "https://duckduckgo.com/duckduckbot.json",
+    "DuckDuckGo",
     "https://duckduckgo.com/duckduckgo-help-pages/results/duckduckbot",
-    [50, 3_000],
+    "https://duckduckgo.com/",
+    [["duckduckbot", "addresses that DuckDuckBot comes from", "duckduckbot.json", 50, 3_000]],
   ),
-  crawler(
-    "ahrefs",
-    "ahrefsbot",
-    "Ahrefs: the addresses that AhrefsBot comes from",
-    "https://api.ahrefs.com/v3/public/crawler-ip-ranges",
-    "https://ahrefs.com/robot",
-    [100, 50_000],
-  ),
-  crawler(
+  ...crawlers("ahrefs", "Ahrefs", "https://ahrefs.com/robot", "https://api.ahrefs.com/v3/public/", [
+    ["ahrefsbot", "addresses that AhrefsBot comes from", "crawler-ip-ranges", 100, 50_000],
+  ]),
+  ...crawlers(
     "commoncrawl",
-    "ccbot",
-    "Common Crawl: the networks that CCBot comes from",
-    "https://index.commoncrawl.org/ccbot.json",
+    "Common Crawl",
     "https://commoncrawl.org/ccbot",
-    [2, 100],
+    "https://index.commoncrawl.org/",
+    [["ccbot", "networks that CCBot comes from", "ccbot.json", 2, 100]],
   ),
-  crawler(
+  ...crawlers(
     "perplexity",
-    "perplexitybot",
-    "Perplexity: the networks that PerplexityBot comes from",
-    "https://www.perplexity.com/perplexitybot.json",
-    PERPLEXITY,
-    [1, 500],
+    "Perplexity",
+    "https://docs.perplexity.ai/guides/bots",
+    "https://www.perplexity.com/",
+    [
+      ["perplexitybot", "networks that PerplexityBot comes from", "perplexitybot.json", 1, 500],
+      [
+        "perplexity-user",
+        "networks from which it fetches pages for its users",
+        "perplexity-user.json",
+        1,
+        500,
+      ],
+    ],
   ),
-  crawler(
-    "perplexity",
-    "perplexity-user",
-    "Perplexity: the networks from which it fetches pages for its users",
-    "https://www.perplexity.com/perplexity-user.json",
-    PERPLEXITY,
-    [1, 500],
-  ),
-  crawler(
-    "google",
-    "google-special-crawlers",
-    "Google: the networks that its special-case crawlers come from",
-    `${GOOGLE_RANGES}/special-crawlers.json`,
-    GOOGLE,
-    [10, 3_000],
-  ),
-  crawler(
-    "google",
-    "google-user-fetchers",
-    "Google: the networks that its customers' fetchers come from",
-    `${GOOGLE_RANGES}/user-triggered-fetchers.json`,
-    GOOGLE,
-    [10, 5_000],
-  ),
-  crawler(
-    "google",
-    "google-own-fetchers",
-    "Google: the networks from which it fetches pages for its users",
-    `${GOOGLE_RANGES}/user-triggered-fetchers-google.json`,
-    GOOGLE,
-    [10, 5_000],
-  ),
+  ...crawlers("google", "Google", `${GOOGLE}/overview-google-crawlers`, GOOGLE_RANGES, [
+    [
+      "google-special-crawlers",
+      "networks that its special-case crawlers come from",
+      "special-crawlers.json",
+      10,
+      3_000,
+    ],
+    [
+      "google-user-fetchers",
+      "networks that its customers' fetchers come from",
+      "user-triggered-fetchers.json",
+      10,
+      5_000,
+    ],
+    [
+      "google-own-fetchers",
+      "networks from which it fetches pages for its users",
+      "user-triggered-fetchers-google.json",
+      10,
+      5_000,
+    ],
+  ]),
 ];
 
 /** Lists of bots by service. For some services, they have all networks of the operator, with all its other machines. */
@@ -275,28 +252,12 @@ export const GUARD_FEEDS: readonly Feed[] = [
     ownFormat: "exit-networks",
     own: own("akamai"),
   },
-  {
-    ...crawler(
-      "google",
-      "googlebot",
-      "Google: the networks that Googlebot comes from",
-      `${GOOGLE_RANGES}/googlebot.json`,
-      "https://developers.google.com/search/docs/crawling-indexing/verifying-googlebot",
-      [20, 3_000],
-    ),
-    own: own("googlebot"),
-  },
-  {
-    ...crawler(
-      "microsoft",
-      "bingbot",
-      "Microsoft: the networks that Bingbot comes from",
-      "https://www.bing.com/toolbox/bingbot.json",
-      "https://www.bing.com/webmasters/help/how-to-verify-bingbot-3905dc26",
-      [8, 1_000],
-    ),
-    own: own("bingbot"),
-  },
+  ...crawlers("google", "Google", `${GOOGLE}/verifying-googlebot`, GOOGLE_RANGES, [
+    ["googlebot", "networks that Googlebot comes from", "googlebot.json", 20, 3_000],
+  ]).map((feed) => ({ ...feed, own: own("googlebot") })),
+  ...crawlers("microsoft", "Microsoft", BINGBOT, "https://www.bing.com/toolbox/", [
+    ["bingbot", "networks that Bingbot comes from", "bingbot.json", 8, 1_000],
+  ]).map((feed) => ({ ...feed, own: own("bingbot") })),
   ...CRAWLERS,
   {
     ...BOTS,
