@@ -25,7 +25,7 @@ const UNWRAPPED: Readonly<Record<string, string>> = {
   "compiler/src/parse/network-list.ts": "networks of all feeds and own feeds",
   "compiler/src/parse/nro-delegated.ts": "delegations of the registries",
   "compiler/src/pipeline/history.ts": "networks of the copies kept",
-  "data/src/dns/servers.ts": "whether a text is an address",
+  "data/src/dns/client.ts": "whether a text is an address",
   "engine/src/lookup/address-block.ts": "the lines and values of batches, lists of addresses in applications",
   "engine/src/lookup/answerer.ts": "every other lookup: API, decisions, files, applications",
   "engine/src/lookup/failure.ts": "our own table",

@@ -19,7 +19,7 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { giveToFolderOwner } from "./ownership.ts";
+import { giveToFolderOwner } from "./layout.ts";
 
 /**
  * Prefix of temporary files. They are never read. If a process is killed, the next build removes the temporary files of

@@ -15,7 +15,6 @@ export * from "./live/snapshot-file.ts";
 export * from "./live/store-source.ts";
 export * from "./lock.ts";
 export * from "./open.ts";
-export * from "./ownership.ts";
 export * from "./publish.ts";
 export * from "./releases.ts";
 export * from "./reports.ts";

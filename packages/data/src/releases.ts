@@ -15,8 +15,7 @@ import {
 import { replaceFile } from "./atomic-file.ts";
 import { messageOf, remedyFor } from "./errors.ts";
 import { sha256Hex } from "./fingerprints.ts";
-import { DATA_FOLDER } from "./layout.ts";
-import { accessHint, isDenied } from "./ownership.ts";
+import { accessHint, DATA_FOLDER, isDenied } from "./layout.ts";
 
 /** A release that cannot be used. The message and hint are for the operator. */
 export class ReleaseError extends Error {

@@ -5,8 +5,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf, remedyFor } from "./errors.ts";
-import { DATA_FOLDER } from "./layout.ts";
-import { accessHint, isDenied } from "./ownership.ts";
+import { accessHint, DATA_FOLDER, isDenied } from "./layout.ts";
 import { pointTo } from "./publish.ts";
 import {
   currentName,

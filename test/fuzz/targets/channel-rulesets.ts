@@ -5,8 +5,7 @@ import { dirname, join } from "node:path";
 import { STARTER_RULESET } from "@inkling/contract";
 import { sha256Hex } from "@inkling/data";
 import { openStore, readChannelRuleset } from "@inkling/data/channel";
-import { fetchRuleset, storeRuleset } from "../../../packages/data/src/channel/channel-ruleset.ts";
-import { CHANNEL_PATHS } from "../../../packages/data/src/channel/statement.ts";
+import { CHANNEL_PATHS, fetchRuleset, storeRuleset } from "../../../packages/data/src/channel/statement.ts";
 import { temporaryFolder } from "../../harness/temporary-folder.ts";
 import type { Target } from "../target.ts";
 

@@ -25,13 +25,13 @@ import {
   segmentsOf,
 } from "../releases.ts";
 import { ChannelError } from "./channel-error.ts";
-import { fetchRuleset, storeRuleset } from "./channel-ruleset.ts";
 import { unseal } from "./envelope.ts";
 import { missing, type ObjectReader, readInTime, readText } from "./object-store.ts";
 import { PartFile } from "./part-file.ts";
 import {
   CHANNEL_PATHS,
   fetchManifest,
+  fetchRuleset,
   openStatement,
   PUBLISH_ANOTHER,
   type ReleaseRef,
@@ -39,6 +39,7 @@ import {
   requireFresh,
   STATEMENT_LIMIT,
   type Statement,
+  storeRuleset,
 } from "./statement.ts";
 
 /**

@@ -3,7 +3,6 @@
 
 export { type BuildResult, failureOf, readBuildResult, writeBuildResult } from "./build-result.ts";
 export { CHANNEL_FAULTS, ChannelError } from "./channel-error.ts";
-export { type ChannelRuleset, parseChannelRuleset, readChannelRuleset } from "./channel-ruleset.ts";
 export { keyId, makeKeyPair, publicKeyOf, readPrivateKey, readPublicKey } from "./envelope.ts";
 export {
   CHANNEL_POLL_MS,
@@ -17,4 +16,11 @@ export type { ObjectReader } from "./object-store.ts";
 export { openReader, openStore } from "./open-store.ts";
 export { Publisher, type PublisherOptions } from "./publisher.ts";
 export { S3_VARIABLES, type S3Environment } from "./s3-objects.ts";
-export { findStatement, rolledBack, type Statement } from "./statement.ts";
+export {
+  type ChannelRuleset,
+  findStatement,
+  parseChannelRuleset,
+  readChannelRuleset,
+  rolledBack,
+  type Statement,
+} from "./statement.ts";

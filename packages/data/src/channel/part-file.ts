@@ -14,7 +14,7 @@ import {
   writeSync,
 } from "node:fs";
 import { PRIVATE_FILE } from "../atomic-file.ts";
-import { giveToFolderOwner } from "../ownership.ts";
+import { giveToFolderOwner } from "../layout.ts";
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDWR } = constants;
 /** Flags that prevent following a link that another user may have placed under this name. */

@@ -13,12 +13,12 @@ import { DATA_FOLDER } from "../layout.ts";
 import { hasSegment } from "../publish.ts";
 import { openManifest, releaseNames, segmentsOf } from "../releases.ts";
 import { ChannelError } from "./channel-error.ts";
-import { type ChannelRuleset, sendRuleset } from "./channel-ruleset.ts";
 import { publicKeyOf, seal, unverified } from "./envelope.ts";
 import { CHANNEL_NAME } from "./location.ts";
 import { missing, type ObjectStore, readText } from "./object-store.ts";
 import {
   CHANNEL_PATHS,
+  type ChannelRuleset,
   type Found,
   fetchManifest,
   findStatement,
@@ -32,6 +32,7 @@ import {
   rolledBack,
   STATEMENT_LIMIT,
   type Statement,
+  sendRuleset,
   stillRolledBack,
 } from "./statement.ts";
 

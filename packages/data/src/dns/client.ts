@@ -1,4 +1,4 @@
-// client.ts: resolves one question with several DNS servers.
+// client.ts: resolves one question with several DNS servers, and parses and prints the servers' addresses.
 //
 // Cost: one question; a second one after NXDOMAIN, unless that server was recently asked about the top-level domain.
 // node:dns of Bun 1.4.5 reports ENOTFOUND both for a name without such a record (NODATA) and for a name that does not
@@ -9,9 +9,9 @@
 // the next server immediately after SERVFAIL, REFUSED or a malformed reply, and after NXDOMAIN from a server that does
 // not resolve the top-level domain.
 
+import { parseIp, urlHost } from "@inkling/engine";
 import type { RecordType } from "./message.ts";
-import { type DnsServer, systemDnsServers } from "./servers.ts";
-import { type Attempt, queryServer, type WholeReply } from "./transport.ts";
+import { type Attempt, type DnsServer, queryServer, type WholeReply } from "./transport.ts";
 
 interface DnsClientOptions {
   /** In order of preference. Servers beyond MAX_SERVERS are not used. */
@@ -174,4 +174,40 @@ export class ExpiringMap<Value> {
     if (oldest !== undefined && this.entries.size >= this.max) this.entries.delete(oldest);
     this.entries.set(key, { value, until: this.elapsed() + seconds * 1000 });
   }
+}
+
+const DNS_PORT = 53;
+
+/** Parses the address of a DNS server. The port is optional and defaults to 53. */
+export function parseDnsServer(text: string): DnsServer | undefined {
+  const [, bracketed, plain, digits] = /^(?:\[([^\]]*)\]|([^:[\]]*))(?::([0-9]{1,5}))?$/.exec(text) ?? [];
+  const address = bracketed ?? plain ?? text;
+  const port = digits === undefined ? DNS_PORT : Number(digits);
+  const isIp = parseIp(address) !== undefined && (bracketed === undefined || address.includes(":"));
+  return isIp && port >= 1 && port <= 65535 ? { address, port } : undefined;
+}
+
+/** Formats an address, as the inverse of {@link parseDnsServer}. */
+export function formatDnsServer({ address, port }: DnsServer): string {
+  return port === DNS_PORT ? address : `${urlHost(address)}:${port}`;
+}
+
+/**
+ * Parses the DNS servers in a setting.
+ * @throws Error if a text is not a server, which cannot happen because settings are checked when they are read
+ */
+export function dnsServersOf(texts: readonly string[]): DnsServer[] {
+  return texts.map((text) => {
+    const server = parseDnsServer(text);
+    if (server === undefined) throw new Error(`${JSON.stringify(text)} in a setting is not a DNS server`);
+    return server;
+  });
+}
+
+/** Returns the servers that this machine is configured to use. */
+export async function systemDnsServers(): Promise<DnsServer[]> {
+  const { getServers } = await import("node:dns");
+  return getServers()
+    .map(parseDnsServer)
+    .filter((server) => server !== undefined);
 }

@@ -3,10 +3,13 @@
 export {
   DnsClient,
   type DnsOutcome,
+  dnsServersOf,
   ExpiringMap,
+  formatDnsServer,
   makeResolver,
   NXDOMAIN_TRUST_SECONDS,
+  parseDnsServer,
   type Resolver,
 } from "./client.ts";
 export { FAILURE, findMailExchange, type MailExchange } from "./mail-exchange.ts";
-export { type DnsServer, dnsServersOf, formatDnsServer, parseDnsServer } from "./servers.ts";
+export type { DnsServer } from "./transport.ts";

@@ -4,7 +4,12 @@
 // socket for each question takes 11 µs.
 
 import { type DnsReply, encodeQuestion, type RecordType, readReply } from "./message.ts";
-import type { DnsServer } from "./servers.ts";
+
+export interface DnsServer {
+  /** An IP address. */
+  readonly address: string;
+  readonly port: number;
+}
 
 export type WholeReply = Exclude<DnsReply, { kind: "truncated" }>;
 

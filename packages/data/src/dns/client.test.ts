@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { formatDnsServer, parseDnsServer, systemDnsServers } from "./servers.ts";
+import { formatDnsServer, parseDnsServer, systemDnsServers } from "./client.ts";
 
 describe("parseDnsServer", () => {
   test.each([
