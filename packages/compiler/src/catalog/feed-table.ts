@@ -153,7 +153,7 @@ function feedOf(own: OwnFeed, lineage: readonly string[]): Feed {
   return {
     id,
     sets,
-    format: formatOf(own),
+    format: format === "json" && of === "domain" ? "json-domains" : FORMATS[format],
     title: title ?? `your own feed, ${source.name}`,
     licence,
     cadenceHours: every_hours * HOUR,
@@ -174,21 +174,13 @@ function feedOf(own: OwnFeed, lineage: readonly string[]): Feed {
   };
 }
 
-function formatOf({ format, claims }: OwnFeed): Format {
-  const { of } = FEED_CLAIM_ROWS[claims];
-  switch (format) {
-    case "networks":
-      return "network-lines";
-    case "domains":
-      return "domain-lines";
-    case "geofeed":
-      return "geofeed-csv";
-    case "mmdb":
-      return "mmdb";
-    case "json":
-      return of === "domain" ? "json-domains" : "json-networks";
-  }
-}
+const FORMATS: Readonly<Record<OwnFeed["format"], Format>> = {
+  networks: "network-lines",
+  domains: "domain-lines",
+  geofeed: "geofeed-csv",
+  mmdb: "mmdb",
+  json: "json-networks",
+};
 
 /**
  * Returns the age limits. A file that the operator maintains does not become stale by itself. A list becomes stale if

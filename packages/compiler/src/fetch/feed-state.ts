@@ -117,8 +117,7 @@ export class KeptCopies {
 
   /** Reads the last good copy, or the held copy. @throws FeedError */
   read(which: Which): FeedCopy | undefined {
-    if (!this.loaded.has(which)) this.loaded.set(which, this.readFresh(which));
-    const found = this.loaded.get(which);
+    const found = this.load(which);
     if (found instanceof FeedError) throw found;
     return found;
   }
@@ -128,23 +127,21 @@ export class KeptCopies {
     return this.state.held?.why === undefined ? this.find("held") : undefined;
   }
 
-  /** Reads a copy, but returns undefined if it is damaged. */
+  /** Reads a copy, but returns undefined if it is damaged, which is reported where the copy would have been used. */
   find(which: Which): FeedCopy | undefined {
-    try {
-      return this.read(which);
-    } catch (error) {
-      if (error instanceof FeedError) return undefined; // the error is reported where the copy would have been used
-      throw error;
-    }
+    const found = this.load(which);
+    return found instanceof FeedError ? undefined : found;
+  }
+
+  private load(which: Which): FeedCopy | FeedError | undefined {
+    if (!this.loaded.has(which)) this.loaded.set(which, this.readFresh(which));
+    return this.loaded.get(which);
   }
 
   /** Finds an undamaged copy of the file at `url`, to which a response "not modified" would refer. */
   findFrom(url: string): FeedCopy | undefined {
-    for (const which of ["held", "copy"] as const) {
-      const copy = this.state[which]?.url === url ? this.find(which) : undefined;
-      if (copy !== undefined) return copy;
-    }
-    return undefined;
+    const { copy, held } = this.state;
+    return (held?.url === url && this.find("held")) || (copy?.url === url && this.find("copy")) || undefined;
   }
 
   /**

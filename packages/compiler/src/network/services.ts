@@ -63,16 +63,11 @@ export function publishedRanges(claims: readonly NetworkClaims[]): PublishedRang
     const bits = covers.map((spans) => spans.at(-1)?.network.bits);
     if (bits.every((one) => one === undefined)) return append(ranges, 0);
     const key = bits.join();
-    const number = numbers.get(key) ?? lists.push(telling.flatMap((claim, i) => publishedBy(claim, bits[i])));
+    const publishedBy = ({ feed, label, operator }: NetworkClaims, i: number): Published | [] =>
+      bits[i] === undefined ? [] : { feed, label, operator, bits: bits[i] };
+    const number = numbers.get(key) ?? lists.push(telling.flatMap(publishedBy));
     numbers.set(key, number);
     append(ranges, number);
   });
   return { ...ranges, lists };
-}
-
-function publishedBy(
-  { feed, label, operator }: NetworkClaims,
-  bits: number | undefined,
-): readonly Published[] {
-  return bits === undefined ? [] : [{ feed, label, operator, bits }];
 }

@@ -177,14 +177,8 @@ export function ownPath(path: readonly string[], shared: ReadonlyMap<string, str
 
 /** Sorts parents before the names below them, so that rule 4 finds disposable parents. */
 function byDepth(domains: ReadonlySet<string>): string[] {
-  const byLabels: string[][] = [];
-  for (const domain of domains) {
-    const labels = domain.split(".").length;
-    const bucket = byLabels[labels];
-    if (bucket === undefined) byLabels[labels] = [domain];
-    else bucket.push(domain);
-  }
-  return byLabels.flat();
+  const labelled = Array.from(domains, (domain) => [domain, domain.split(".").length] as const);
+  return labelled.sort(([, a], [, b]) => a - b).map(([domain]) => domain);
 }
 
 /** Returns whether the domain lies under a known suffix and is not reserved by a standard. */
