@@ -52,39 +52,20 @@ function mistakeIn(network: Prefix, { country, foreignRegion }: StatedPlace): st
 }
 
 /**
- * For each country that is also a region of another country, the ISO 3166-2 codes of that region. France's regions have
- * two codes each, one in letters and one in digits.
+ * Countries that are also a region of another country, each with the ISO 3166-2 codes of that region. France's regions
+ * have two codes each, one in letters and one in digits.
  */
-const TERRITORIES: Readonly<Record<string, readonly string[]>> = {
-  AS: ["US-AS"],
-  AW: ["NL-AW"],
-  AX: ["FI-01"],
-  BL: ["FR-BL", "FR-977"],
-  BQ: ["NL-BQ1", "NL-BQ2", "NL-BQ3"],
-  CW: ["NL-CW"],
-  GF: ["FR-GF", "FR-973"],
-  GP: ["FR-GP", "FR-971"],
-  GU: ["US-GU"],
-  HK: ["CN-HK"],
-  MF: ["FR-MF", "FR-978"],
-  MO: ["CN-MO"],
-  MP: ["US-MP"],
-  MQ: ["FR-MQ", "FR-972"],
-  NC: ["FR-NC", "FR-988"],
-  PF: ["FR-PF", "FR-987"],
-  PM: ["FR-PM", "FR-975"],
-  PR: ["US-PR"],
-  RE: ["FR-RE", "FR-974"],
-  SJ: ["NO-21", "NO-22"],
-  SX: ["NL-SX"],
-  TF: ["FR-TF", "FR-984"],
-  TW: ["CN-TW"],
-  UM: ["US-UM"],
-  VI: ["US-VI"],
-  WF: ["FR-WF", "FR-986"],
-  YT: ["FR-YT", "FR-976"],
-};
+const TERRITORIES: ReadonlySet<string> = new Set(
+  `
+  AS=US-AS AW=NL-AW AX=FI-01 BL=FR-BL BL=FR-977 BQ=NL-BQ1 BQ=NL-BQ2 BQ=NL-BQ3 CW=NL-CW GF=FR-GF
+  GF=FR-973 GP=FR-GP GP=FR-971 GU=US-GU HK=CN-HK MF=FR-MF MF=FR-978 MO=CN-MO MP=US-MP MQ=FR-MQ
+  MQ=FR-972 NC=FR-NC NC=FR-988 PF=FR-PF PF=FR-987 PM=FR-PM PM=FR-975 PR=US-PR RE=FR-RE RE=FR-974
+  SJ=NO-21 SJ=NO-22 SX=NL-SX TF=FR-TF TF=FR-984 TW=CN-TW UM=US-UM VI=US-VI WF=FR-WF WF=FR-986 YT=FR-YT
+  YT=FR-976
+  `
+    .trim()
+    .split(/\s+/),
+);
 
 /** Returns whether the country is itself this region of another country, such as Puerto Rico (US-PR). */
-const isTerritory = (country: string, region: string): boolean =>
-  TERRITORIES[country]?.includes(region) ?? false;
+const isTerritory = (country: string, region: string): boolean => TERRITORIES.has(`${country}=${region}`);
