@@ -95,6 +95,55 @@ describe.if(canMount)("a disk that cannot be written", () => {
     expect(statusOfRevoked).toEqual([200, 401]);
   });
 
+  test("a backup to a full disk leaves no file, and says so; with room, it is complete", () => {
+    const failed = {
+      exitCode: 1,
+      err: expect.stringMatching(/^inkling: .*\/x\.backup: no space left on the disk\nhint: free space/),
+      files: [],
+      content: { integrity_check: "ok", usage: 40_000, keys: 1 },
+    };
+    expect(seen.backup).toMatchObject([
+      ...[0, 0.5, 1.5].map((room) => ({ room, ...failed })),
+      { room: 3, exitCode: 0, err: "", files: ["x.backup"], content: failed.content },
+    ]);
+    for (const { statuses } of seen.backup) expect(statuses).toEqual([200]);
+    drilled(
+      import.meta.path,
+      "the disk is full when a backup writes its copy of the database, or the file",
+      "every lookup",
+      "no part of a file; the command says what is full, and succeeds once there is room",
+    );
+  });
+
+  test("a restore on a full disk changes nothing, and says so; with room, it is complete", () => {
+    const failed = (rows: object, what: string) => ({
+      exitCode: 1,
+      err: expect.stringMatching(new RegExp(`^inkling: .*${what}\n?.*hint: `, "s")),
+      files: [],
+      content: { integrity_check: "ok", ...rows },
+    });
+    const [before, emptied] = [
+      { usage: 40_000, keys: 2 },
+      { usage: 0, keys: 2 },
+    ];
+    expect(seen.restore).toMatchObject([
+      { room: 0, ...failed(before, ": no space left on the disk") },
+      { room: 0.5, ...failed(before, ": no space left on the disk") },
+      { room: 1.5, ...failed(before, "/good.backup.before: no space left on the disk") },
+      { room: 2.5, ...failed(before, "/good.backup.before: no space left on the disk") },
+      // The old data was kept before rows were copied, so that file is complete.
+      { room: 1.5, ...failed(emptied, "database or disk is full"), files: ["good.backup.before"] },
+      { room: 8, exitCode: 0, content: { integrity_check: "ok", usage: 40_000, keys: 1 } },
+    ]);
+    for (const { statuses } of seen.restore) expect(statuses).toEqual([200]);
+    drilled(
+      import.meta.path,
+      "the disk is full when a restore unpacks the backup, keeps the old data or copies rows",
+      "every lookup",
+      "all rows of before, and no part of a file; the command says what is full, and succeeds once there is room",
+    );
+  });
+
   test("a server on a read-only disk serves its release", () => {
     const { ready, log } = seen.served;
     expect(ready).toBe(200);

@@ -1,7 +1,16 @@
 // full-disk.ts: serves from a full disk and switches releases on it, then does the same on a read-only disk.
 // full-disk.test.ts starts it in its own mount namespace.
 
-import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { Database as Sqlite } from "bun:sqlite";
+import {
+  appendFileSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { currentName, pin, pinnedName, releaseNames } from "@inkling/data";
 import { loadStable, MAP_FROM } from "../../../packages/compiler/src/fetch/copy.ts";
@@ -22,7 +31,22 @@ interface Run {
   readonly pinned: string | undefined;
   readonly temporary: readonly string[];
 }
+/** A backup or a restore on a disk with little room, beside a running server. */
+export interface Attempt {
+  /** What the disk had free, as a multiple of the database's size. */
+  readonly room: number;
+  readonly exitCode: number | null;
+  readonly err: string;
+  /** The different statuses of the server's lookups meanwhile. */
+  readonly statuses: readonly number[];
+  /** The files of the folder that was written to. */
+  readonly files: readonly string[];
+  /** What the server's database has, and whether it is sound. */
+  readonly content: object;
+}
 export interface Seen {
+  readonly backup: readonly Attempt[];
+  readonly restore: readonly Attempt[];
   /** Newest first. */
   readonly names: readonly string[];
   /** A server whose disk, which also has its database, is full. */
@@ -69,8 +93,8 @@ function mount(...args: string[]): void {
   if (!success) throw new Error(stderr.toString());
 }
 
-function smallDisk(folder: string): string {
-  mount("-t", "tmpfs", "-o", "size=16m", "tmpfs", folder);
+function smallDisk(folder: string, size = "16m"): string {
+  mount("-t", "tmpfs", "-o", `size=${size}`, "tmpfs", folder);
   return folder;
 }
 
@@ -80,6 +104,13 @@ function fill(folder: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
   }
+}
+
+/** Fills the disk, except for `bytes`. */
+function leave(folder: string, bytes: number): void {
+  fill(folder);
+  const path = join(folder, "fill");
+  truncateSync(path, Math.max(0, statSync(path).size - Math.floor(bytes)));
 }
 
 /** @param databaseUrl by default, the database is in the data folder */
@@ -174,6 +205,79 @@ async function answerOnFull(): Promise<Seen["whileFull"]> {
   };
 }
 
+/** Usage of so many days makes the database larger than one write. */
+const USAGE_ROWS = 40_000;
+
+/** Backs up to a disk with more and more room, and restores in a data folder on such a disk. */
+async function backUpAndRestore(): Promise<Pick<Seen, "backup" | "restore">> {
+  const dataDir = smallDisk(temporaryFolder(), "64m");
+  const backups = smallDisk(temporaryFolder(), "64m");
+  smallRelease(dataDir, 1);
+  const store = await openStore(testServerOptions(dataDir).databaseUrl);
+  const { key, token } = await store.createKey(parseNewKey({ name: "shop" }, 0));
+  await store.close();
+  const database = join(dataDir, "inkling.db");
+  const rows = new Sqlite(database);
+  const insert = rows.prepare("INSERT INTO inkling_usage (day, key_id, lookup, count) VALUES (?, ?, ?, 1)");
+  rows.transaction(() => {
+    for (let i = 0; i < USAGE_ROWS; i++) insert.run(`day ${i}`, key.id, "geolocate");
+  })();
+  rows.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  rows.close();
+  const bytes = statSync(database).size;
+  const env = environment(dataDir);
+  const good = join(temporaryFolder(), "good.backup");
+  const made = inkling(env, "backup", good);
+  if (made.exitCode !== 0) throw new Error(made.stderr);
+  const { server } = await start(dataDir);
+  const content = () => {
+    const file = new Sqlite(database, { readonly: true });
+    const usage = "SELECT COUNT(*) AS n FROM inkling_usage WHERE day LIKE 'day %'";
+    const found = {
+      ...(file.query("PRAGMA integrity_check").get() as object),
+      ...(file.query(`SELECT (${usage}) AS usage, COUNT(*) AS keys FROM inkling_keys`).get() as object),
+    };
+    file.close();
+    return found;
+  };
+  const attempt = async (folder: string, room: number, ...args: string[]): Promise<Attempt> => {
+    leave(folder, room * bytes);
+    const command = Bun.spawn([...INKLING, ...args], { env, stdio: ["ignore", "ignore", "pipe"] });
+    const err = new Response(command.stderr).text();
+    const statuses = new Set<number>();
+    while (command.exitCode === null) {
+      const headers = { Authorization: `Bearer ${token}` };
+      statuses.add((await fetch(`http://127.0.0.1:${server.port}${GEOLOCATE}`, { headers })).status);
+    }
+    rmSync(join(folder, "fill"));
+    const files = readdirSync(folder).filter((name) => name.includes("backup") || name.startsWith(".tmp-"));
+    return {
+      room,
+      exitCode: command.exitCode,
+      err: await err,
+      statuses: [...statuses],
+      files,
+      content: content(),
+    };
+  };
+  const backup: Attempt[] = [];
+  for (const room of [0, 0.5, 1.5, 3])
+    backup.push(await attempt(backups, room, "backup", join(backups, "x.backup")));
+  inkling(env, "keys", "create", "--name", "later"); // not in the backup
+  const restore: Attempt[] = [];
+  const restoreWith = async (room: number) =>
+    restore.push(await attempt(dataDir, room, "restore", "--force", good));
+  for (const room of [0, 0.5, 1.5, 2.5]) await restoreWith(room);
+  // A small database is quickly kept, so that the disk is full only once rows are copied.
+  const live = new Sqlite(database);
+  live.run("DELETE FROM inkling_usage WHERE day LIKE 'day %'");
+  live.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  live.close();
+  for (const room of [1.5, 8]) await restoreWith(room);
+  await server.stop();
+  return { backup, restore };
+}
+
 async function serveCommand(dataDir: string): Promise<Seen["serve"]> {
   const [port, adminPort] = [freePort(), freePort()];
   const env = { ...environment(dataDir, port, adminPort), INKLING_DATABASE_URL: databaseElsewhere() };
@@ -235,6 +339,7 @@ function inkling(env: Record<string, string>, ...args: string[]) {
 if (import.meta.main) {
   const [, , dataDir = ""] = process.argv;
   const whileFull = await answerOnFull();
+  const copied = await backUpAndRestore();
   smallDisk(dataDir);
   for (const n of [1, 2, 3]) smallRelease(dataDir, n);
   const names = releaseNames(dataDir);
@@ -254,6 +359,7 @@ if (import.meta.main) {
   const seen = {
     names,
     whileFull,
+    ...copied,
     full,
     withoutTrail,
     readOnly: switches(),

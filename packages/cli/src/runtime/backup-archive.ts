@@ -6,6 +6,7 @@
 
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { DATA_FOLDER, type Owner, replaceFile } from "@inkling/data";
 import { parseRevocations } from "@inkling/store";
 import { z } from "zod";
@@ -116,7 +117,11 @@ function readEntries(path: string, descriptor: number, database: string) {
       damaged(path, `the content of ${name} does not match its checksum`),
     );
     if (name === DATABASE) {
-      writingTo(database, () => replaceFile(database, content, { mode: OWNER_ONLY }));
+      try {
+        replaceFile(database, content, { mode: OWNER_ONLY });
+      } catch (error) {
+        throw explainFileError(error, dirname(database)); // the file is temporary
+      }
       texts.set(name, "");
     } else {
       if (length > MAX_TEXT_BYTES) throw damaged(path, `${name} is too large`);

@@ -70,10 +70,7 @@ const FILE_ERRORS: Readonly<Record<string, (what: string) => [message: string, h
     `${what} is on a read-only file system`,
     "make it writable, or choose another folder: --data-dir FOLDER",
   ],
-  ENOSPC: (what) => [
-    `${what}: no space left on the disk`,
-    "free some space, or choose another folder; a build needs about 1 GB",
-  ],
+  ENOSPC: (what) => [`${what}: no space left on the disk`, "free some space, or choose another folder"],
   EEXIST: (what) => [`${what} is not a folder`, "choose another: --data-dir FOLDER"],
   ENOTDIR: (what) => [`${what} is not a folder`, "choose another: --data-dir FOLDER"],
   EISDIR: (what) => [`${what} is a folder`, "name a file"],
