@@ -288,7 +288,7 @@ for (const [backend, address] of Object.entries(BACKENDS)) {
             expect(found.map((row) => [row.table, row.id])).toEqual(
               reported === false ? [] : [[table, ids[1]]],
             );
-            expect(store.tables.unreadable.counts.get(table)).toBe(reported === false ? undefined : 1);
+            expect(store.database.unreadable.counts.get(table)).toBe(reported === false ? undefined : 1);
           } finally {
             await store.close();
           }

@@ -21,7 +21,7 @@ import { type Key, rowFromKey } from "../packages/store/src/keys/key.ts";
 import { parseNewKey } from "../packages/store/src/keys/key-input.ts";
 import { idsOf, KeyTable } from "../packages/store/src/keys/key-table.ts";
 import { hashToken, isWellFormedToken, tokenHint } from "../packages/store/src/keys/token.ts";
-import { MIGRATIONS, migrate } from "../packages/store/src/migrations.ts";
+import { MIGRATIONS } from "../packages/store/src/migrations.ts";
 import { MAX_OVERRIDES } from "../packages/store/src/overrides/override.ts";
 import { overrideJson } from "../packages/store/src/overrides/record.ts";
 import { Retention } from "../packages/store/src/retention.ts";
@@ -797,10 +797,10 @@ for (const backend of BACKENDS) {
         await store.decisions.add([decision(1), decision(2, { created_at: NOW - 20 * DAY_MS })]);
         await store.usage.add(batch(1, 1, "r"));
         let running = 0;
-        const retention = new Retention(store.tables, () => running);
+        const retention = new Retention(store.database, () => running);
         expect(await retention.expire(30)).toEqual({});
         clock += 40 * DAY_MS;
-        const restarted = new Retention(store.tables, () => running);
+        const restarted = new Retention(store.database, () => running);
         expect([await restarted.expire(30), restarted.aheadMs]).toEqual([{}, 40 * DAY_MS]);
         running = 6 * 3_600_000 - 1;
         expect(await restarted.expire(30)).toEqual({});
@@ -1450,17 +1450,21 @@ for (const backend of BACKENDS) {
 
       test("a later version adds its steps to a database with data", async () => {
         await (await open()).createKey(wanted());
-        const database = new Database(address);
         const next = { id: 99, name: "next", statements: ["ALTER TABLE inkling_keys ADD COLUMN note TEXT"] };
-        await Promise.all([1, 2].map(() => migrate(database, NOW, [...MIGRATIONS, next])));
+        const migrations = [...MIGRATIONS, next];
+        const [database, other] = [1, 2].map(() => new Database(address, {}, { migrations })) as [
+          Database,
+          Database,
+        ];
+        await Promise.all([database.ready(), other.ready()]);
+        await other.close();
         const found = await database.run((sql) => sql`SELECT name, note FROM inkling_keys`);
         expect([...found]).toEqual([{ name: "shop", note: null }]);
         await database.close();
       });
 
       test("entries of versions that recorded no source are kept, their source unknown", async () => {
-        const database = new Database(address);
-        await migrate(database, NOW, EARLIER);
+        const database = new Database(address, {}, { migrations: EARLIER });
         const old = { sequence: 1, at: NOW, actor: "ada", action: "key-made", subject: "key_old" };
         await database.run((sql) => sql`INSERT INTO inkling_audit ${sql(old)}`);
         await database.close();
@@ -1475,8 +1479,7 @@ for (const backend of BACKENDS) {
       });
 
       test("stored decisions are counted, and their outcome abuse becomes fraud", async () => {
-        const database = new Database(address);
-        await migrate(database, NOW, EARLIER);
+        const database = new Database(address, {}, { migrations: EARLIER });
         const row = earlierRow(1, {
           rule: "all",
           reasons: '[{"code":"proxy","weight":0.35},{"code":"tor_exit","weight":0.6}]',
@@ -1500,8 +1503,7 @@ for (const backend of BACKENDS) {
       });
 
       test("stored decisions are found by their network, action and event", async () => {
-        const database = new Database(address);
-        await migrate(database, NOW, EARLIER);
+        const database = new Database(address, {}, { migrations: EARLIER });
         const facts = '{"ip.network":"192.0.2.0/24"}';
         const rows = [earlierRow(1, { facts }), earlierRow(2)];
         await database.run((sql) => sql`INSERT INTO inkling_decisions ${sql(rows)}`);
@@ -1517,8 +1519,7 @@ for (const backend of BACKENDS) {
       });
 
       test("subscriptions to assessment.changed, and its waiting deliveries, get the event's new name", async () => {
-        const database = new Database(address);
-        await migrate(database, NOW, EARLIER);
+        const database = new Database(address, {}, { migrations: EARLIER });
         const webhook = {
           id: "whk_1",
           url: "https://example.com/",
@@ -1544,13 +1545,12 @@ for (const backend of BACKENDS) {
           events: ["decision.changed", "data.stale"],
           allowPrivate: true,
         });
-        const [row] = await store.tables.run((sql) => sql`SELECT event, body FROM inkling_deliveries`);
+        const [row] = await store.database.run((sql) => sql`SELECT event, body FROM inkling_deliveries`);
         expect(row).toEqual({ event: "decision.changed", body: '{"type":"decision.changed"}' });
       });
 
       test("hours of an earlier version become days where the days are missing, and countries end", async () => {
-        const database = new Database(address);
-        await migrate(database, NOW, EARLIER);
+        const database = new Database(address, {}, { migrations: EARLIER });
         type Row = [at: string, key_id: string, lookup: string, count: number];
         const onDay = (...[day, key_id, lookup, count]: Row) => ({ day, key_id, lookup, count });
         const inHour = (...[hour, key_id, lookup, count]: Row) => ({ hour, key_id, lookup, count });
@@ -1570,12 +1570,12 @@ for (const backend of BACKENDS) {
         ];
         // As ba0a7277 stores a batch.
         const add = () =>
-          database.transaction(async (tx) => {
+          database.write(async (tx) => {
             await tx`INSERT INTO inkling_usage AS u ${tx(days)}
               ON CONFLICT (day, key_id, lookup) DO UPDATE SET count = u.count + excluded.count`;
             await tx`INSERT INTO inkling_usage_hours AS u ${tx(hours)}
               ON CONFLICT (hour, key_id, lookup) DO UPDATE SET count = u.count + excluded.count`;
-          });
+          }, false);
         await add();
         const store = await open();
         const used = async (keyId: string) =>
@@ -1598,8 +1598,7 @@ for (const backend of BACKENDS) {
       });
 
       test("webhooks for held releases become webhooks for held feeds", async () => {
-        const database = new Database(address);
-        await migrate(database, NOW, EARLIER);
+        const database = new Database(address, {}, { migrations: EARLIER });
         const row = {
           id: "wh_a",
           url: "https://example.com/",
@@ -1622,10 +1621,11 @@ for (const backend of BACKENDS) {
       if (backend.name === "postgres")
         test("steps may take longer than other transactions", async () => {
           await open();
-          const database = new Database(address, 200);
           const statements = ["SELECT pg_sleep(0.5)", "CREATE TABLE inkling_slow (a TEXT)"];
-          expect(await codeOf(database.transaction((tx) => tx.unsafe(statements[0]!)))).toBe("UNREACHABLE");
-          await migrate(database, NOW, [...MIGRATIONS, { id: 99, name: "slow", statements }]);
+          const migrations = [...MIGRATIONS, { id: 99, name: "slow", statements }];
+          const database = new Database(address, { timeoutMs: 200 }, { migrations });
+          await database.ready();
+          expect(await codeOf(database.write((tx) => tx.unsafe(statements[0]!), false))).toBe("UNREACHABLE");
           expect(await database.run((sql) => sql`SELECT * FROM inkling_slow`)).toBeEmpty();
           await database.close();
         });
@@ -1642,21 +1642,22 @@ for (const backend of BACKENDS) {
         const uses = () => Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(use)); // on every connection of the pool
         await uses();
         const before = await uses();
-        const database = new Database(address);
         const next = { id: 99, name: "next", statements: ["ALTER TABLE inkling_keys ADD COLUMN note TEXT"] };
-        await migrate(database, NOW, [...MIGRATIONS, next]);
+        const database = new Database(address, {}, { migrations: [...MIGRATIONS, next] });
+        await database.ready();
         await database.close();
         expect(await uses()).toEqual(before);
       });
 
       test("a step that fails leaves the database as it was", async () => {
         await open();
-        const database = new Database(address);
         const broken = { id: 99, name: "broken", statements: ["CREATE TABLE inkling_x (a TEXT)", "SELEC 1"] };
-        expect(await codeOf(migrate(database, NOW, [...MIGRATIONS, broken]))).toBe("BROKEN");
-        expect(await codeOf(database.run((sql) => sql`SELECT * FROM inkling_x`))).toBe("BROKEN");
+        const database = new Database(address, {}, { migrations: [...MIGRATIONS, broken] });
+        expect(await codeOf(database.ready())).toBe("BROKEN");
         await database.close();
-        await (await open()).ping();
+        const store = await open();
+        expect(await codeOf(store.database.run((sql) => sql`SELECT * FROM inkling_x`))).toBe("BROKEN");
+        await store.ping();
       });
 
       test("a database of a newer version is refused, with a hint, and not touched", async () => {

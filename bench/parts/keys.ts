@@ -112,7 +112,7 @@ async function measureExchanges(run: Run, url: string): Promise<void> {
         each: NS_PER_LOOKUP,
         whole: 2_000 * NS_PER_LOOKUP,
       }));
-      const source = new GroupTables(store.tables, `host-${i}`);
+      const source = new GroupTables(store.database, `host-${i}`);
       const exchange = new GroupExchange({
         counts,
         source,

@@ -1,7 +1,7 @@
 // hosts.ts: lists the hosts of a group, with each host's own report and its last contact.
 
 import { GONE_MS, type HostReport, readHostReport } from "@inkling/data";
-import type { Tables } from "@inkling/store/tables";
+import type { Database } from "@inkling/store/database";
 import { z } from "zod";
 import { count, operation, type Resource, text, time } from "./operation.ts";
 import { running } from "./problem.ts";
@@ -66,8 +66,8 @@ CLOCK is the host's clock minus the database's.`,
           "inkling hosts --json",
         ],
       },
-      run: async ({ store: { tables }, now, server }) => {
-        if (tables.isShared) return { shared: true, hosts: await listHosts(tables) };
+      run: async ({ store: { database }, now, server }) => {
+        if (database.isShared) return { shared: true, hosts: await listHosts(database) };
         const own = running(server).report(); // only a server has a report with SQLite
         return { shared: false, hosts: [hostJson(own.name, now(), now(), own)] };
       },
@@ -78,9 +78,9 @@ CLOCK is the host's clock minus the database's.`,
 type Host = z.output<typeof host>;
 
 /** Lists the hosts of the group, sorted by name, without hosts that are gone (GONE_MS). */
-export async function listHosts(tables: Tables): Promise<Host[]> {
-  const rows: { id: string; contact_at: string; report: string | null; now: string }[] = await tables.run(
-    (sql) => sql`SELECT id, contact_at, report, ${tables.clock(sql)} AS now FROM inkling_hosts`,
+export async function listHosts(database: Database): Promise<Host[]> {
+  const rows: { id: string; contact_at: string; report: string | null; now: string }[] = await database.run(
+    (sql) => sql`SELECT id, contact_at, report, ${database.clock(sql)} AS now FROM inkling_hosts`,
   );
   return rows
     .filter(({ contact_at, now }) => Number(now) - Number(contact_at) <= GONE_MS)

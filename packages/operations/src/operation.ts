@@ -4,7 +4,7 @@
 // of the docs derive from the row. A face adds only what is its own: a command may have a text, and a page its layout.
 
 import type { ADMIN_TAGS, AdminProblemCode, AdminRole, AuditAction } from "@inkling/contract";
-import { MAX_PAGE } from "@inkling/store/tables";
+import { MAX_PAGE } from "@inkling/store/pages";
 import { z } from "zod";
 import type { OperationContext } from "./context.ts";
 

@@ -8,6 +8,7 @@ import { ADMIN_ROLES, type AdminRole } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
 import type { Author } from "./audit.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
+import type { Database } from "./database.ts";
 import { StoreError } from "./error.ts";
 import { changeKeys } from "./key-changes.ts";
 import { dayOf, isoTime, isoTimeOrNull, optionalNumber } from "./keys/day.ts";
@@ -16,7 +17,6 @@ import type { NewAdminToken } from "./keys/key-input.ts";
 import type { RevokedFile } from "./keys/revoked-file.ts";
 import { hashToken, newToken, tokenFormat, tokenHint } from "./keys/token.ts";
 import { writeRevocations } from "./revocations.ts";
-import type { Tables } from "./tables.ts";
 import { known } from "./unreadable.ts";
 
 const ADMIN_PREFIX = "ink_admin_";
@@ -89,25 +89,25 @@ export interface IssuedAdminToken {
 }
 
 export class AdminTokenStore {
-  private readonly tables: Tables;
+  private readonly database: Database;
   private readonly revoked: RevokedFile | undefined;
 
   /** @param revoked the data folder's list of revocations */
-  constructor(tables: Tables, revoked?: RevokedFile) {
-    this.tables = tables;
+  constructor(database: Database, revoked?: RevokedFile) {
+    this.database = database;
     this.revoked = revoked;
   }
 
   /** Finds the root or named token with this hash, unless it was revoked or has expired. */
   async find(hash: string): Promise<ValidAdminToken | undefined> {
-    const { tables } = this;
-    return tables.run(async (sql) => {
+    const { database } = this;
+    return database.run(async (sql) => {
       if ((await readHash(sql)) === hash)
         return { hash, name: undefined, role: "admin", expiresAt: undefined, lastUsedOn: undefined };
       const rows: AdminTokenRow[] =
         await sql`SELECT ${columns(sql)} FROM inkling_named_admin_tokens WHERE hash = ${hash}`;
       const [token] = this.readRows(rows);
-      if (token === undefined || (token.expiresAt ?? Number.POSITIVE_INFINITY) <= tables.now())
+      if (token === undefined || (token.expiresAt ?? Number.POSITIVE_INFINITY) <= database.now())
         return undefined;
       const { name, role, expiresAt, lastUsedOn, createdAt } = token;
       if (this.revoked?.hasToken(name, createdAt)) return undefined; // an older database has the token again
@@ -117,16 +117,16 @@ export class AdminTokenStore {
 
   /** Records today as the last day on which a named token was used. This writes once per token and day. */
   async recordUse({ hash, name, lastUsedOn }: ValidAdminToken): Promise<void> {
-    const today = dayOf(this.tables.now());
+    const today = dayOf(this.database.now());
     if (name === undefined || lastUsedOn === today) return;
-    await this.tables.run(
+    await this.database.run(
       (sql) => sql`UPDATE inkling_named_admin_tokens SET last_used_on = ${today} WHERE hash = ${hash}`,
     );
   }
 
   /** Lists named tokens, including expired ones, oldest first. */
   async list(): Promise<AdminToken[]> {
-    const rows: AdminTokenRow[] = await this.tables.run(
+    const rows: AdminTokenRow[] = await this.database.run(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_named_admin_tokens ORDER BY created_at, name`,
     );
     return this.readRows(rows);
@@ -134,7 +134,7 @@ export class AdminTokenStore {
 
   /** Finds the token with this name, expired or not. */
   async get(name: string): Promise<AdminToken | undefined> {
-    return this.tables.run((sql) => this.findIn(sql, name));
+    return this.database.run((sql) => this.findIn(sql, name));
   }
 
   /**
@@ -144,8 +144,8 @@ export class AdminTokenStore {
    * @throws CreatorRevokedError
    */
   add(wanted: NewAdminToken, by: Author, parent?: string): Promise<IssuedAdminToken> {
-    const { tables } = this;
-    return tables.write(async (tx) => {
+    const { database } = this;
+    return database.write(async (tx) => {
       await lockAudit(tx);
       const { name, role, expiresAt } = wanted;
       if (parent !== undefined && !(await isTaken(tx, parent))) throw new CreatorRevokedError(parent);
@@ -156,12 +156,12 @@ export class AdminTokenStore {
           `choose another name, or revoke it first: \`inkling admin-tokens revoke ${name}\``,
         );
       }
-      const token = newToken(ADMIN_PREFIX, tables.randomBytes);
+      const token = newToken(ADMIN_PREFIX, database.randomBytes);
       const adminToken: AdminToken = Object.freeze({
         ...wanted,
         hint: tokenHint(token),
         author: by.author,
-        createdAt: tables.now(),
+        createdAt: database.now(),
         lastUsedOn: undefined,
         parent,
       });
@@ -181,7 +181,7 @@ export class AdminTokenStore {
    */
   revoke(name: string, by: Author, keepCreated = false): Promise<RevokedAdminToken | undefined> {
     // Changes the stamp of the keys, so that every host reads the revocation and lists it.
-    return changeKeys(this.tables, async (tx) => {
+    return changeKeys(this.database, async (tx) => {
       await lockAudit(tx);
       const rows: AdminTokenRow[] =
         await tx`SELECT ${columns(tx)} FROM inkling_named_admin_tokens ORDER BY created_at, name`;
@@ -199,7 +199,7 @@ export class AdminTokenStore {
 
   /** Creates the first root token. @returns undefined if there already is one, because only its hash is stored */
   async create(by: Author): Promise<string | undefined> {
-    if ((await this.tables.run(readHash)) !== undefined) return undefined; // an ordinary start writes nothing
+    if ((await this.database.run(readHash)) !== undefined) return undefined; // an ordinary start writes nothing
     return this.replace(by, true);
   }
 
@@ -210,7 +210,7 @@ export class AdminTokenStore {
 
   /** Creates a new root token, and revokes the previous one and all named tokens. */
   replaceAll(by: Author): Promise<ReplacedAdminTokens> {
-    return changeKeys(this.tables, async (tx) => {
+    return changeKeys(this.database, async (tx) => {
       await lockAudit(tx);
       const rows: AdminTokenRow[] =
         await tx`SELECT ${columns(tx)} FROM inkling_named_admin_tokens ORDER BY created_at, name`;
@@ -223,7 +223,7 @@ export class AdminTokenStore {
 
   private async recordRevoked(tx: TransactionSQL, by: Author, tokens: readonly AdminToken[]): Promise<void> {
     for (const token of tokens) await this.audit(tx, by, "admin-token-revoked", token, undefined);
-    const [at, author] = [this.tables.now(), by.author];
+    const [at, author] = [this.database.now(), by.author];
     writeRevocations(
       this.revoked,
       tokens.map(({ name: id, createdAt }) => ({ id, createdAt, at, author })),
@@ -231,7 +231,7 @@ export class AdminTokenStore {
   }
 
   private replace(by: Author, onlyFirst: boolean): Promise<string | undefined> {
-    return this.tables.write(async (tx) => {
+    return this.database.write(async (tx) => {
       await lockAudit(tx);
       const before = await readCreation(tx);
       if (onlyFirst && before !== undefined) return undefined; // another process has created a token first
@@ -240,9 +240,9 @@ export class AdminTokenStore {
   }
 
   private async insertRoot(tx: TransactionSQL, by: Author, before: object | undefined): Promise<string> {
-    const { tables } = this;
-    const token = newToken(ADMIN_PREFIX, tables.randomBytes);
-    const at = tables.now();
+    const { database } = this;
+    const token = newToken(ADMIN_PREFIX, database.randomBytes);
+    const at = database.now();
     await tx`DELETE FROM inkling_admin_tokens`;
     await tx`INSERT INTO inkling_admin_tokens (hash, created_at) VALUES (${hashToken(token)}, ${at})`;
     const entry = { ...by, action: "admin-token-created", subject: "admin token" } as const;
@@ -257,7 +257,7 @@ export class AdminTokenStore {
   }
 
   private readRows(rows: readonly AdminTokenRow[]): AdminToken[] {
-    return this.tables.unreadable.read("admin_tokens", rows, fromRow, ({ name }) => name);
+    return this.database.unreadable.read("admin_tokens", rows, fromRow, ({ name }) => name);
   }
 
   /** Adds an entry to the audit trail. The entry never contains a token. */
@@ -268,7 +268,7 @@ export class AdminTokenStore {
     before: AdminToken | undefined,
     after: AdminToken | undefined,
   ): Promise<void> {
-    const at = this.tables.now();
+    const at = this.database.now();
     const json = (token: AdminToken | undefined) => token && adminTokenJson(token, at);
     const subject = (after ?? before)!.name;
     return insertAudit(tx, [{ ...by, action, subject, before: json(before), after: json(after) }], at);

@@ -5,9 +5,10 @@ import { hostname } from "node:os";
 import type { AuditAction } from "@inkling/contract";
 import { messageOf } from "@inkling/data";
 import type { SQL, TransactionSQL } from "bun";
+import { type Database, ROWS_AT_ONCE } from "./database.ts";
 import { isoTime } from "./keys/day.ts";
 import type { EpochMs } from "./keys/key.ts";
-import { type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
+import type { Page, PageRequest } from "./pages.ts";
 import { visibleText } from "./text/fields.ts";
 
 /** How a change was made. `file` stands for settings that a server read from files, environment variables and flags. */
@@ -138,22 +139,22 @@ function isAbout(sql: SQL, subjects: readonly string[]) {
  * and `next` continues the search.
  */
 export async function auditPage(
-  tables: Tables,
+  database: Database,
   { limit, cursor }: PageRequest,
   { action, source, author, subjects = [], since }: AuditFilter,
 ): Promise<Page<AuditEntry>> {
   const end = performance.now() + PAGE_MS;
   const items: AuditRow[] = [];
   const page = (next: number | undefined) => ({
-    items: tables.unreadable.read("audit", items.slice(0, limit), auditFromRow, ({ sequence }) =>
+    items: database.unreadable.read("audit", items.slice(0, limit), auditFromRow, ({ sequence }) =>
       String(sequence),
     ),
     next: next === undefined ? undefined : String(next),
   });
-  let before = Math.min(Number(cursor ?? Number.MAX_SAFE_INTEGER), await tables.run(endOf));
+  let before = Math.min(Number(cursor ?? Number.MAX_SAFE_INTEGER), await database.run(endOf));
   for (; ; await Bun.sleep(0)) {
     const from = before - Math.max(SLICE, limit + 1);
-    const rows: AuditRow[] = await tables.run(
+    const rows: AuditRow[] = await database.run(
       (sql) =>
         sql`SELECT sequence, at, actor AS author, way AS source, action, subject, was, became FROM inkling_audit
           WHERE sequence < ${before} AND sequence >= ${from}

@@ -10,16 +10,15 @@ import { randomBase62 } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
 import type { Author } from "./audit.ts";
 import { insertAudit } from "./audit.ts";
+import { type Database, NOTICED, ROWS_AT_ONCE } from "./database.ts";
 import { StoreError, storeErrorFrom } from "./error.ts";
-import { NOTICED } from "./notices.ts";
-import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
 const DECISIONS = "inkling_decisions";
 /** Outlives decisions, but counts those that are stored. */
 const DECISION_COUNTS = "inkling_decision_counts";
 /** Left out of backups, because they would be sent again, and contain what decisions contain. */
 const DELIVERIES = "inkling_deliveries";
-/** Tables that belong to the servers that use a database. A restore leaves them as they are. */
+/** Database that belong to the servers that use a database. A restore leaves them as they are. */
 const OF_SERVERS: ReadonlySet<string> = new Set([
   DELIVERIES,
   "inkling_domain_verdicts",
@@ -52,10 +51,10 @@ interface CopyRequest {
 }
 
 export class DatabaseCopy {
-  private readonly tables: Tables;
+  private readonly database: Database;
 
-  constructor(tables: Tables) {
-    this.tables = tables;
+  constructor(database: Database) {
+    this.database = database;
   }
 
   /**
@@ -66,7 +65,7 @@ export class DatabaseCopy {
    * @throws StoreError; the file then has to be removed
    */
   async writeTo(path: string, decisions: boolean): Promise<RowCounts> {
-    await this.tables.run((sql) => sql`VACUUM INTO ${path}`);
+    await this.database.run((sql) => sql`VACUUM INTO ${path}`);
     return withFile(path, (file) => {
       const omitted = decisions ? [DELIVERIES] : [DELIVERIES, DECISIONS];
       for (const table of omitted) file.run(`DELETE FROM ${table}`);
@@ -78,7 +77,7 @@ export class DatabaseCopy {
 
   /** Lists the tables with rows that a restore would replace. */
   filled(): Promise<string[]> {
-    return this.tables.run(async (sql) => filledOf(sql, await this.contentTables(sql)));
+    return this.database.run(async (sql) => filledOf(sql, await this.contentDatabase(sql)));
   }
 
   /**
@@ -88,36 +87,36 @@ export class DatabaseCopy {
    *     nothing changes
    */
   async take(request: CopyRequest): Promise<RowCounts> {
-    const { tables } = this;
+    const { database } = this;
     const { from, what, decisions, by, action } = request;
     return withFile(from, (file) => {
       file.run("BEGIN"); // reads all tables as of one moment
-      return tables.write(async (tx) => {
+      return database.write(async (tx) => {
         // Decisions that remain keep their counts: a label that changes would otherwise make a count negative.
         const remain = decisions || (await filledOf(tx, [DECISIONS])).length === 0 ? [] : [DECISION_COUNTS];
         const kept = new Set([...OF_SERVERS, ...(decisions ? [] : [DECISIONS]), ...remain]);
         const names = tablesOf(file).filter((table) => what === "everything" || !kept.has(table));
         // Changes the stamps first, as every change does, so that other changes happen entirely before or after this one.
         for (const stamp of ["inkling_key_stamp", "inkling_override_stamp"])
-          await tx.unsafe(`UPDATE ${stamp} SET stamp = $1`, [randomBase62(22, tables.randomBytes)]);
-        if (tables.isShared) await tx.unsafe(`LOCK TABLE ${names.join(", ")} IN EXCLUSIVE MODE`);
-        const filled = request.replace ? [] : await filledOf(tx, await this.contentTables(tx));
+          await tx.unsafe(`UPDATE ${stamp} SET stamp = $1`, [randomBase62(22, database.randomBytes)]);
+        if (database.isShared) await tx.unsafe(`LOCK TABLE ${names.join(", ")} IN EXCLUSIVE MODE`);
+        const filled = request.replace ? [] : await filledOf(tx, await this.contentDatabase(tx));
         if (filled.length > 0) throw notEmpty(filled);
         const before = { rows: await countAll(tx, names) };
         for (const table of names.toReversed()) await tx.unsafe(`DELETE FROM ${table}`);
         const rows: Record<string, number> = {};
         for (const table of names) rows[table] = await copyTable(file, tx, table, request.onRows);
         const after = { ...request.about, rows };
-        await insertAudit(tx, [{ ...by, action, subject: "database", before, after }], tables.now());
-        for (const kind of NOTICED) await tables.notify(tx, kind);
+        await insertAudit(tx, [{ ...by, action, subject: "database", before, after }], database.now());
+        for (const kind of NOTICED) await database.notify(tx, kind);
         return rows;
       }, true);
     });
   }
 
   /** Lists the tables that a backup of everything would contain, by name. */
-  private async contentTables(sql: SQL): Promise<string[]> {
-    const rows: { name: string }[] = this.tables.isShared
+  private async contentDatabase(sql: SQL): Promise<string[]> {
+    const rows: { name: string }[] = this.database.isShared
       ? await sql`SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()`
       : await sql`SELECT name FROM sqlite_master WHERE type = 'table'`;
     return rows.map(({ name }) => name).filter((name) => isOurs(name) && !OF_SERVERS.has(name));

@@ -13,7 +13,8 @@ import {
 import { join, resolve } from "node:path";
 import { lockSqlite } from "../../../test/harness/sqlite-lock.ts";
 import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
-import { Database, parseAddress } from "./database.ts";
+import { parseAddress } from "./address.ts";
+import { Database } from "./database.ts";
 import { StoreError, storeErrorFrom } from "./error.ts";
 import { parseNewKey } from "./keys/key-input.ts";
 import { openStore } from "./store.ts";
@@ -188,11 +189,11 @@ describe("an SQLite file", () => {
   test("a query sent while a transaction awaits does not become part of it", async () => {
     const database = new Database(join(folder, "queue.db"));
     await database.run((sql) => sql`CREATE TABLE t (a INTEGER)`);
-    const undone = database.transaction(async (tx) => {
+    const undone = database.write(async (tx) => {
       await tx`INSERT INTO t VALUES (1)`;
       await Bun.sleep(5);
       throw new Error("undo");
-    });
+    }, false);
     const kept = database.run((sql) => sql`INSERT INTO t VALUES (2)`);
     await failure(undone);
     await kept;
@@ -207,10 +208,10 @@ describe("an SQLite file", () => {
     const count = () =>
       database.query<{ n: number }>("SELECT COUNT(*) AS n FROM t WHERE a = CAST($1 AS TEXT)", ["x"]);
     const { promise: counted, resolve } = Promise.withResolvers<void>();
-    const written = database.transaction(async (tx) => {
+    const written = database.write(async (tx) => {
       await tx`INSERT INTO t VALUES ('x')`;
       await counted;
-    });
+    }, false);
     expect(await count()).toEqual([{ n: 0 }]);
     resolve();
     await written;
@@ -230,7 +231,7 @@ describe("an SQLite file", () => {
   test("is synced fully for keys only", async () => {
     const database = new Database(join(folder, "sync.db"));
     const level = async (durable: boolean) => {
-      const rows = await database.transaction((tx) => tx`PRAGMA synchronous`, durable);
+      const rows = await database.write((tx) => tx`PRAGMA synchronous`, durable);
       return rows[0].synchronous;
     };
     expect([await level(true), await level(false)]).toEqual([2, 1]);

@@ -1,4 +1,5 @@
-// database.ts: one way to run queries on an SQLite file or a PostgreSQL server, with a time limit.
+// database.ts: one way to run queries on an SQLite file or a PostgreSQL server, with a time limit. The first query brings
+// the tables up to date.
 //
 // This file hides these differences:
 // - SQLite has one connection for units of work, and a query sent while a transaction awaits would become part of that
@@ -14,138 +15,76 @@
 // (notices.ts).
 
 import { Database as SqliteFile } from "bun:sqlite";
-import { closeSync, openSync, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
-import { giveToFolderOwner, makeFolder, within } from "@inkling/data";
-import { SQL, type TransactionSQL } from "bun";
+import { statSync } from "node:fs";
+import type { EventLog } from "@inkling/contract";
+import { within } from "@inkling/data";
+import type { SQL, TransactionSQL } from "bun";
+import { type Address, type Dialect, parseAddress } from "./address.ts";
 import { StoreError, storeErrorFrom } from "./error.ts";
+import type { EpochMs } from "./keys/key.ts";
+import { isUpToDate, MIGRATIONS, type Migration, migrate, type Upgrade } from "./migrations.ts";
+import { UnreadableRows } from "./unreadable.ts";
 
 /** Maximum milliseconds for one unit of work. */
-export const TIMEOUT_MS = 5_000;
+const TIMEOUT_MS = 5_000;
+/** Maximum milliseconds for all steps of an upgrade. Steps that rewrite large tables take long. */
+const UPGRADE_MS = 600_000;
 const LOCK_RETRY_MS = 10;
+/** Attempts to empty the write-ahead log, and milliseconds between two of them. */
+const LOG_ATTEMPTS = 20;
+const LOG_WAIT_MS = 100;
 /**
  * Connections to PostgreSQL for each kind of work. Keys, limits and the operator's changes have their own connection,
  * so that a revocation never waits for decisions, usage or deliveries. SQLite has one connection for everything that
  * may write.
  */
 const CONNECTIONS = { control: 1, records: 2 } as const;
-export type Work = keyof typeof CONNECTIONS;
-
-type Dialect = "sqlite" | "postgres";
-
-interface Address {
-  readonly dialect: Dialect;
-  /** The address as shown to people, without the password. */
-  readonly label: string;
-  /** Texts that must not appear in any message. */
-  readonly secrets: readonly string[];
-  /** Path of an SQLite database. */
-  readonly file?: string;
-  readonly connect: (timeoutMs: number, options: ConnectionOptions) => SQL;
-}
-
-/** Options that differ between the connections of a host. */
-type ConnectionOptions = Pick<SQL.PostgresOrMySQLOptions, "max" | "onclose">;
-
-/** Returns whether this is the address of a PostgreSQL server, which several hosts may use. */
-export const isSharedDatabase = (address: string) => /^postgres(ql)?:\/\//.test(address);
 
 /**
- * Parses a database address: `postgres://user:password@host:port/database`, `sqlite://path`, `sqlite:path` or a plain
- * path.
- * @throws StoreError ADDRESS
+ * Maximum rows in one INSERT. SQLite runs inside this process, and inserting 15,000 rows in one statement would delay
+ * requests by 34 ms.
  */
-export function parseAddress(text: string): Address {
-  if (isSharedDatabase(text)) return postgresAddress(text);
-  const path = text.replace(/^sqlite:(\/\/)?/, "");
-  if (path === "" || /^[a-z][a-z0-9+.-]+:\/\//i.test(path) || path.includes("?")) {
-    const shown = path.includes("://") ? `${path.slice(0, path.indexOf("://"))}://…` : path;
-    throw new StoreError(
-      "ADDRESS",
-      `invalid database address: "${shown}"`,
-      "write sqlite://PATH or postgres://USER:PASSWORD@HOST:5432/DATABASE",
-    );
-  }
-  return sqliteAddress(path);
+export const ROWS_AT_ONCE = 500;
+
+/** The channel of all notices (notices.ts). */
+export const NOTICES = "inkling_notices";
+export const NOTICED = ["keys", "overrides", "rulesets"] as const;
+export type Noticed = (typeof NOTICED)[number];
+
+export interface DatabaseOptions {
+  /** This host's clock. By default, the clock that several hosts share is the database server's. */
+  readonly now?: () => EpochMs;
+  readonly randomBytes?: (n: number) => Uint8Array;
+  /** Maximum milliseconds for one call. */
+  readonly timeoutMs?: number;
+  /** Gets an error for each row that this version cannot read, and if another SQLite file replaced the one in use. */
+  readonly log?: Pick<EventLog, "error">;
+  /** Called after tables of an earlier version were upgraded. */
+  readonly onUpgrade?: (upgrade: Upgrade) => void;
 }
 
-function postgresAddress(text: string): Address {
-  // This function does not use the error from URL, because that error quotes its input, including the password.
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const name = url === undefined ? undefined : decoded(url.pathname.slice(1));
-  const password = url === undefined ? undefined : decoded(url.password);
-  if (url === undefined || name === undefined || password === undefined || url.hostname === "") {
-    throw new StoreError(
-      "ADDRESS",
-      "invalid database address: not a URL",
-      "write postgres://USER:PASSWORD@HOST:5432/DATABASE, with @ : / ? # % in the password as %40 %3A %2F %3F %23 %25",
-    );
-  }
-  const label = `postgres://${url.username}${url.username && "@"}${url.host}${url.pathname}`;
-  const inQuery = ["password", "sslpassword"].flatMap((name) => url.searchParams.getAll(name)); // Bun accepts both
-  return {
-    dialect: "postgres",
-    label,
-    secrets: [password, url.password, ...inQuery].filter((secret) => secret.length > 0),
-    connect: (timeoutMs, options) =>
-      new SQL(text, {
-        ...options,
-        connectionTimeout: Math.max(1, Math.ceil(timeoutMs / 1_000)),
-        ...(name === "" ? {} : { database: name }), // otherwise PGDATABASE in the environment overrides the URL
-        connection: { application_name: "inkling" },
-        // Flushes vary in their number of rows, and each new number of rows would add a prepared statement to every
-        // connection. 100 statements took 20 MB of the database server's memory. Unnamed statements are not kept, and
-        // poolers such as PgBouncer can pass the connection on after each transaction.
-        prepare: false,
-      }),
-  };
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined; // a stray "%", so this is not a valid address
-  }
-}
-
-function sqliteAddress(path: string): Address {
-  const file = path === ":memory:" ? path : resolve(path);
-  return {
-    dialect: "sqlite",
-    label: `sqlite://${file}`,
-    secrets: [],
-    ...(file !== ":memory:" && { file }),
-    connect: () => {
-      if (file !== ":memory:") {
-        makeFolder(dirname(file));
-        createDatabaseFile(file);
-      }
-      return new SQL({ adapter: "sqlite", filename: file });
-    },
-  };
-}
-
-/** SQLite creates its -wal and -shm files with the mode and the owner of this file. */
-function createDatabaseFile(file: string): void {
-  let descriptor: number;
-  try {
-    descriptor = openSync(file, "wx", 0o600);
-    giveToFolderOwner(descriptor, file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    descriptor = openSync(file, "a", 0o600); // also creates the target of a link
-  }
-  closeSync(descriptor);
+/** What differs between the two databases of a store, and in tests. */
+interface DatabaseUse {
+  readonly work?: keyof typeof CONNECTIONS;
+  readonly unreadable?: UnreadableRows;
+  readonly migrations?: readonly Migration[];
 }
 
 export class Database {
   readonly dialect: Dialect;
   /** The address without its password, for messages. */
   readonly label: string;
+  /** Can several hosts share the database? */
+  readonly isShared: boolean;
+  readonly now: () => EpochMs;
+  readonly randomBytes: (n: number) => Uint8Array;
+  readonly unreadable: UnreadableRows;
   private readonly address: Address;
+  private readonly options: DatabaseOptions;
   private readonly timeoutMs: number;
   private readonly max: number;
+  private readonly migrations: readonly Migration[];
+  private migrated: Promise<void> | undefined;
   private client: Promise<SQL> | undefined;
   /** The connection of {@link query} to an SQLite file. */
   private reader: SqliteFile | undefined;
@@ -153,19 +92,23 @@ export class Database {
   private isClosed = false;
   /** Device and inode of the open file. */
   private fileId: string | undefined;
-  /** Called when a different file has replaced the open file, before the new file is opened. */
-  onOtherFile: (() => void) | undefined;
 
   /**
    * Creates the object without connecting.
    * @throws StoreError ADDRESS
    */
-  constructor(address: string, timeoutMs = TIMEOUT_MS, work: Work = "control") {
+  constructor(address: string, options: DatabaseOptions = {}, use: DatabaseUse = {}) {
     this.address = parseAddress(address);
     this.dialect = this.address.dialect;
     this.label = this.address.label;
-    this.timeoutMs = timeoutMs;
-    this.max = CONNECTIONS[work];
+    this.isShared = this.dialect === "postgres";
+    this.options = options;
+    this.now = options.now ?? Date.now;
+    this.randomBytes = options.randomBytes ?? ((n) => crypto.getRandomValues(new Uint8Array(n)));
+    this.timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+    this.max = CONNECTIONS[use.work ?? "control"];
+    this.unreadable = use.unreadable ?? new UnreadableRows(options.log);
+    this.migrations = use.migrations ?? MIGRATIONS;
   }
 
   /** Was the SQLite file deleted or moved while it was in use? */
@@ -174,12 +117,28 @@ export class Database {
     return file !== undefined && this.fileId !== undefined && idOf(file) === undefined;
   }
 
+  /** Brings the tables up to date, unless an earlier call has done so. Every query does this first. */
+  ready(): Promise<void> {
+    this.migrated ??= this.migrate().catch((error) => {
+      this.migrated = undefined;
+      throw error;
+    });
+    return this.migrated;
+  }
+
+  private async migrate(): Promise<void> {
+    const { address, migrations } = this;
+    // At an ordinary start, this reads one row. It needs neither a lock nor the right to create tables.
+    if (await this.inTurn((sql) => isUpToDate(sql, migrations), this.timeoutMs)) return;
+    const steps = (tx: TransactionSQL) => migrate(tx, address, this.now(), migrations);
+    const upgrade = await this.inTurn((sql) => this.begin(sql, steps, true, UPGRADE_MS), UPGRADE_MS);
+    if (upgrade !== undefined) this.options.onUpgrade?.(upgrade);
+  }
+
   /** Runs queries that are independent of each other. A query may run twice, so at most one of them may write. */
-  run<T>(work: (sql: SQL) => Promise<T>, timeoutMs = this.timeoutMs): Promise<T> {
-    if (this.dialect === "postgres") return this.attempt(work, timeoutMs);
-    const turn = this.queue.then(() => this.attempt(work, timeoutMs));
-    this.queue = turn.catch(() => {}); // the caller receives the error; the next unit of work must not
-    return turn;
+  async run<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
+    await this.ready();
+    return this.inTurn(work, this.timeoutMs);
   }
 
   /**
@@ -187,32 +146,37 @@ export class Database {
    * may only send work that can safely be repeated.
    * @param durable whether the result must survive a power cut (SQLite: one more fsync, 1-10 ms)
    */
-  transaction<T>(
-    work: (sql: TransactionSQL) => Promise<T>,
-    durable = false,
-    timeoutMs = this.timeoutMs,
+  write<T>(work: (tx: TransactionSQL) => Promise<T>, durable: boolean): Promise<T> {
+    return this.run((sql) => this.begin(sql, work, durable, this.timeoutMs));
+  }
+
+  private inTurn<T>(work: (sql: SQL) => Promise<T>, timeoutMs: number): Promise<T> {
+    if (this.isShared) return this.attempt(work, timeoutMs);
+    const turn = this.queue.then(() => this.attempt(work, timeoutMs));
+    this.queue = turn.catch(() => {}); // the caller receives the error; the next unit of work must not
+    return turn;
+  }
+
+  private async begin<T>(
+    sql: SQL,
+    work: (tx: TransactionSQL) => Promise<T>,
+    durable: boolean,
+    timeoutMs: number,
   ): Promise<T> {
-    if (this.dialect === "postgres") {
-      return this.run(
-        (sql) =>
-          sql.begin(async (tx): Promise<T> => {
-            // If a process disappears during a transaction, its row locks must not block others.
-            await tx.unsafe(
-              `SET LOCAL statement_timeout = ${2 * timeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${2 * timeoutMs}`,
-            );
-            return await work(tx);
-          }),
-        timeoutMs,
-      ) as Promise<T>;
+    if (this.isShared)
+      return sql.begin(async (tx) => {
+        // If a process disappears during a transaction, its row locks must not block others.
+        await tx.unsafe(
+          `SET LOCAL statement_timeout = ${2 * timeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${2 * timeoutMs}`,
+        );
+        return await work(tx);
+      }) as Promise<T>;
+    if (durable) await sql`PRAGMA synchronous = FULL`;
+    try {
+      return (await sql.begin("IMMEDIATE", async (tx): Promise<T> => await work(tx))) as T;
+    } finally {
+      if (durable) await sql`PRAGMA synchronous = NORMAL`;
     }
-    return this.run(async (sql) => {
-      if (durable) await sql`PRAGMA synchronous = FULL`;
-      try {
-        return (await sql.begin("IMMEDIATE", async (tx): Promise<T> => await work(tx))) as T;
-      } finally {
-        if (durable) await sql`PRAGMA synchronous = NORMAL`;
-      }
-    }, timeoutMs);
   }
 
   /**
@@ -220,9 +184,10 @@ export class Database {
    * not wait for other work. Bun.SQL prepares every query again: 226 µs of CPU time instead of 17 for two facts.
    * @param text few different texts, with the parameters $1, $2, …
    */
-  query<T>(text: string, values: readonly (string | number)[]): Promise<T[]> {
+  async query<T>(text: string, values: readonly (string | number)[]): Promise<T[]> {
     const { file } = this.address;
     if (file === undefined) return this.run((sql) => sql.unsafe(text, [...values]));
+    await this.ready();
     return this.attempt(async () => {
       this.reader ??= new SqliteFile(file, { readwrite: true });
       return this.reader.query<T, (string | number)[]>(text).all(...values);
@@ -231,8 +196,58 @@ export class Database {
 
   /** Runs queries that all read the same state, without blocking any writer. They may run twice. */
   snapshot<T>(work: (tx: TransactionSQL) => Promise<T>): Promise<T> {
-    const how = this.dialect === "postgres" ? "ISOLATION LEVEL REPEATABLE READ READ ONLY" : "DEFERRED";
+    const how = this.isShared ? "ISOLATION LEVEL REPEATABLE READ READ ONLY" : "DEFERRED";
     return this.run((sql) => sql.begin(how, async (tx): Promise<T> => await work(tx))) as Promise<T>;
+  }
+
+  /** Empties the write-ahead log of SQLite, which otherwise contains deleted rows until it is overwritten. */
+  async emptyLog(): Promise<void> {
+    if (this.isShared) return;
+    for (let attempt = 0; attempt < LOG_ATTEMPTS; attempt++) {
+      const rows: { busy: number }[] = await this.run((sql) => sql`PRAGMA wal_checkpoint(TRUNCATE)`);
+      if (rows[0]?.busy !== 1) return;
+      await Bun.sleep(LOG_WAIT_MS);
+    }
+    // Another process reads the database, such as a backup. The next checkpoint overwrites the log.
+  }
+
+  /** Returns the expression for the current time in epoch ms: the database server's, or this host's with SQLite. */
+  clock(sql: SQL) {
+    return this.isShared && this.options.now === undefined
+      ? sql`CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)`
+      : sql`${this.now()}`;
+  }
+
+  /**
+   * Deletes rows in small steps, between which requests are answered.
+   * @param key the columns that identify a row, separated by commas
+   * @param onDeleted called after each step with the number of rows deleted so far
+   * @returns the number of deleted rows
+   */
+  async deleteInSteps(
+    table: string,
+    key: string,
+    where: (sql: SQL) => SQL.Query<unknown>,
+    onDeleted: (deleted: number) => void = () => {},
+  ): Promise<number> {
+    for (let deleted = 0; ; await Bun.sleep(0)) {
+      const rows: unknown[] = await this.run(
+        (sql) => sql`DELETE FROM ${sql.unsafe(table)} WHERE (${sql.unsafe(key)}) IN
+          (SELECT ${sql.unsafe(key)} FROM ${sql.unsafe(table)} WHERE ${where(sql)} LIMIT ${ROWS_AT_ONCE})
+          RETURNING 1 AS one`,
+      );
+      deleted += rows.length;
+      onDeleted(deleted);
+      if (rows.length < ROWS_AT_ONCE) return deleted;
+    }
+  }
+
+  /**
+   * Sends a notice to every listening process when the transaction commits. For a notice, PostgreSQL locks the whole
+   * cluster, so use this for operators' changes and never for usage.
+   */
+  async notify(tx: TransactionSQL, noticed: Noticed): Promise<void> {
+    if (this.isShared) await tx`SELECT pg_notify(${NOTICES}, ${noticed})`;
   }
 
   /**
@@ -241,7 +256,7 @@ export class Database {
    * @returns undefined for SQLite, which has no notices
    */
   connectForNotices(onclose: () => void): SQL | undefined {
-    if (this.dialect !== "postgres") return undefined;
+    if (!this.isShared) return undefined;
     return this.address.connect(this.timeoutMs, { max: 1, onclose });
   }
 
@@ -297,7 +312,8 @@ export class Database {
     }
     this.discard();
     this.fileId = undefined;
-    this.onOtherFile?.();
+    this.migrated = undefined;
+    this.options.log?.error("database-replaced", { database: this.label });
     throw new StoreError(
       "UNREACHABLE",
       `${this.label}: the file was replaced while in use`,
@@ -315,7 +331,7 @@ export class Database {
 
   private async connect(): Promise<SQL> {
     const sql = this.address.connect(this.timeoutMs, { max: this.max });
-    if (this.dialect === "postgres") return sql; // connects with the first query
+    if (this.isShared) return sql; // connects with the first query
     try {
       await sql`PRAGMA busy_timeout = 0`;
       await sql`PRAGMA journal_mode = WAL`;

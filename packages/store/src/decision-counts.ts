@@ -7,10 +7,10 @@
 
 import type { Outcome } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
+import { type Database, ROWS_AT_ONCE } from "./database.ts";
 import type { DecisionRow } from "./decisions/record.ts";
 import { DAY_MS } from "./keys/day.ts";
 import type { EpochMs } from "./keys/key.ts";
-import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
 const HOUR_MS = 3_600_000;
 /** Counts of earlier hours are deleted. */
@@ -95,14 +95,14 @@ type TallyRow = Pick<DecisionTally, "kind" | "name"> & Record<keyof Counted, num
  * @returns when the earliest hour that counts began, and the sums
  */
 export async function readTallies(
-  tables: Tables,
+  database: Database,
   since: EpochMs,
 ): Promise<{ readonly from: EpochMs; readonly tallies: readonly DecisionTally[] }> {
-  const now = tables.now();
+  const now = database.now();
   const from = hourOf(Math.max(since, now - KEEP_COUNTS_MS) + HOUR_MS - 1);
   const sums = new Map<string, DecisionTally>();
   for (let at = from; at <= now; at += DAY_MS) {
-    const rows: TallyRow[] = await tables.run(
+    const rows: TallyRow[] = await database.run(
       (sql: SQL) => sql`SELECT kind, name, SUM(decisions) AS decisions, SUM(fraud) AS fraud,
           SUM(legitimate) AS legitimate FROM inkling_decision_counts
         WHERE hour >= ${at} AND hour < ${at + DAY_MS} GROUP BY kind, name`,

@@ -5,9 +5,9 @@
 // start reads all of them in pages, between which requests are answered. 700,000 decisions take about 3 s. Decisions
 // that an operator deletes by `ref` still count until their day is over.
 
+import { type Database, ROWS_AT_ONCE } from "./database.ts";
 import { DAY_MS } from "./keys/day.ts";
 import type { EpochMs } from "./keys/key.ts";
-import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
 /**
  * About how much a row takes in addition to its texts, with its entries in indexes. 1,409 - 842 bytes were measured,
@@ -24,14 +24,14 @@ interface SizedRow {
 }
 
 export class DecisionSize {
-  private readonly tables: Tables;
+  private readonly database: Database;
   /** Bytes by the day's number. */
   private readonly days = new Map<number, number>();
   /** The last decision that was counted. */
   private last: { readonly at: EpochMs; readonly id: string } = { at: 0, id: "" };
 
-  constructor(tables: Tables) {
-    this.tables = tables;
+  constructor(database: Database) {
+    this.database = database;
   }
 
   /** The size at the last check. */
@@ -42,14 +42,14 @@ export class DecisionSize {
   /** Adds the decisions that are new, and drops the days that are no longer stored. */
   async measure(now: EpochMs): Promise<void> {
     if (this.last.at > now + AHEAD_MS) this.begin(); // the clock was corrected
-    const oldest: { at: EpochMs | string | null }[] = await this.tables.run(
+    const oldest: { at: EpochMs | string | null }[] = await this.database.run(
       (sql) => sql`SELECT MIN(created_at) AS at FROM inkling_decisions`,
     );
     const first = oldest[0]?.at == null ? Number.POSITIVE_INFINITY : dayOf(oldest[0].at);
     for (const day of this.days.keys()) if (day < first) this.days.delete(day);
     for (;;) {
       const { at, id } = this.last;
-      const rows: SizedRow[] = await this.tables.run(
+      const rows: SizedRow[] = await this.database.run(
         (
           sql,
         ) => sql`SELECT id, created_at, ${ROW_BYTES} + LENGTH(facts) + LENGTH(reasons) + LENGTH(shadow) AS bytes
@@ -71,7 +71,7 @@ export class DecisionSize {
   async deleteAbove(limit: number): Promise<number> {
     for (let deleted = 0; ; await Bun.sleep(0)) {
       if (this.bytes <= limit) return deleted;
-      const rows: SizedRow[] = await this.tables.run(
+      const rows: SizedRow[] = await this.database.run(
         (sql) => sql`DELETE FROM inkling_decisions WHERE id IN
             (SELECT id FROM inkling_decisions ORDER BY created_at, id LIMIT ${ROWS_AT_ONCE})
           RETURNING id, created_at, ${ROW_BYTES} + LENGTH(facts) + LENGTH(reasons) + LENGTH(shadow) AS bytes`,

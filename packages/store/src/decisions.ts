@@ -8,6 +8,7 @@ import type { Memories } from "@inkling/engine/assess";
 import type { SQL, TransactionSQL } from "bun";
 import type { Author } from "./audit.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
+import { type Database, ROWS_AT_ONCE } from "./database.ts";
 import {
   addCounts,
   type CountedRow,
@@ -21,7 +22,7 @@ import type { AnsweredRow, DecisionRow, NamedDecision, StoredRow } from "./decis
 import { deleteOrphanedDeliveries } from "./deliveries.ts";
 import { DAY_MS } from "./keys/day.ts";
 import type { EpochMs, KeyId } from "./keys/key.ts";
-import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
+import { NewestFirst, type Page, type PageRequest } from "./pages.ts";
 import { known } from "./unreadable.ts";
 
 /** Milliseconds for which an `Idempotency-Key` identifies its request. */
@@ -110,10 +111,10 @@ interface Label {
 }
 
 export class DecisionStore {
-  private readonly tables: Tables;
+  private readonly database: Database;
 
-  constructor(tables: Tables) {
-    this.tables = tables;
+  constructor(database: Database) {
+    this.database = database;
   }
 
   /**
@@ -121,7 +122,7 @@ export class DecisionStore {
    * 1,000 rows writes fewer pages than five commits.
    */
   async add(rows: readonly DecisionRow[]): Promise<void> {
-    await this.tables.write(async (tx) => {
+    await this.database.write(async (tx) => {
       for (let at = 0; at < rows.length; at += INSERTED_AT_ONCE) {
         if (at > 0) await Bun.sleep(0);
         await insert(tx, rows.slice(at, at + INSERTED_AT_ONCE));
@@ -138,7 +139,7 @@ export class DecisionStore {
   async claim(rows: readonly NamedDecision[]): Promise<AnsweredRow[]> {
     // A fixed order, because two processes that insert in different orders would wait for each other.
     const ordered = rows.toSorted((a, b) => (a.idempotency < b.idempotency ? -1 : 1));
-    const stored = await this.tables.write((tx) => insert(tx, ordered), false);
+    const stored = await this.database.write((tx) => insert(tx, ordered), false);
     const others = ordered.filter(({ id }) => !stored.has(id));
     const first = others.length === 0 ? undefined : await this.claimTaken(others);
     return rows.map((row) => first?.get(row.idempotency) ?? row);
@@ -149,10 +150,10 @@ export class DecisionStore {
     const names = rows.map(({ idempotency }) => idempotency);
     const find = (sql: SQL): Promise<StoredRow[]> =>
       sql`SELECT ${columns(sql)} FROM inkling_decisions WHERE idempotency IN ${sql(names)}`;
-    const oldest = this.tables.now() - IDEMPOTENCY_MS;
-    let found = await this.tables.run(find);
+    const oldest = this.database.now() - IDEMPOTENCY_MS;
+    let found = await this.database.run(find);
     if (found.length < rows.length || found.some((row) => Number(row.created_at) < oldest)) {
-      found = await this.tables.write(async (tx) => {
+      found = await this.database.write(async (tx) => {
         await tx`UPDATE inkling_decisions SET idempotency = NULL, body_hash = NULL
           WHERE idempotency IN ${tx(names)} AND created_at < ${oldest}`;
         await insert(tx, rows);
@@ -176,16 +177,20 @@ export class DecisionStore {
     by?: Author,
     note?: string,
   ): Promise<StoredRow | undefined> {
-    return this.tables.write(async (tx) => {
+    return this.database.write(async (tx) => {
       if (by !== undefined) await lockAudit(tx); // before the rows, as a restore locks them
-      const at = outcome === null ? null : this.tables.now();
+      const at = outcome === null ? null : this.database.now();
       const isOwn = key === undefined ? tx`1 = 1` : tx`(key_id = ${key} OR key_id IS NULL)`;
       const [before] = await this.setOutcomes(tx, new Map([[id, { outcome, at, note }]]), isOwn);
       if (before === undefined) return undefined;
       if (by !== undefined && (before.outcome !== outcome || note !== undefined)) {
         const after = { outcome, ...(note !== undefined && { note }) };
         const entry = { ...by, action: "decision-labelled", subject: id } as const;
-        await insertAudit(tx, [{ ...entry, before: { outcome: before.outcome }, after }], this.tables.now());
+        await insertAudit(
+          tx,
+          [{ ...entry, before: { outcome: before.outcome }, after }],
+          this.database.now(),
+        );
       }
       return this.findIn(tx, id);
     }, by !== undefined);
@@ -197,11 +202,11 @@ export class DecisionStore {
    * @returns one result for each outcome, in their order
    */
   async labelRefs(wanted: readonly RefOutcome[], isReplacing: boolean, by: Author): Promise<RefLabelled[]> {
-    const now = this.tables.now();
+    const now = this.database.now();
     const results: { found: number; labelled: number; kept: number }[] = [];
     const labels = new Map<string, Label & { readonly line: number }>();
     for (const [line, { ref, outcome, at }] of wanted.entries()) {
-      const rows: Pick<StoredRow, "id" | "outcome">[] = await this.tables.run(
+      const rows: Pick<StoredRow, "id" | "outcome">[] = await this.database.run(
         (sql) => sql`SELECT id, outcome FROM inkling_decisions
           WHERE ${DECISION_ID.test(ref) ? sql`(id = ${ref} OR ref = ${ref})` : sql`ref = ${ref}`}
             AND created_at <= ${at ?? Number.MAX_SAFE_INTEGER} LIMIT ${MAX_LABELLED + 1}`,
@@ -220,7 +225,7 @@ export class DecisionStore {
     const all = [...labels];
     for (let from = 0; from < all.length; from += ROWS_AT_ONCE) {
       const some = new Map(all.slice(from, from + ROWS_AT_ONCE));
-      await this.tables.write(async (tx) => {
+      await this.database.write(async (tx) => {
         await lockAudit(tx);
         const changed = await this.setOutcomes(tx, some, isReplacing ? tx`1 = 1` : tx`outcome IS NULL`);
         const after: Record<string, number> = {};
@@ -255,7 +260,7 @@ export class DecisionStore {
   ): Promise<readonly (CountedRow & Pick<StoredRow, "id" | "outcome">)[]> {
     const rows: (CountedRow & Pick<StoredRow, "id" | "outcome">)[] =
       await tx`SELECT id, outcome, created_at, rule, reasons, shadow, unweighted FROM inkling_decisions
-        WHERE id IN ${tx([...labels.keys()])} AND ${which} ORDER BY id ${tx.unsafe(this.tables.isShared ? "FOR UPDATE" : "")}`;
+        WHERE id IN ${tx([...labels.keys()])} AND ${which} ORDER BY id ${tx.unsafe(this.database.isShared ? "FOR UPDATE" : "")}`;
     for (const { id, outcome: before } of rows) {
       const { outcome, at, note } = labels.get(id)!;
       if (outcome === before && note === undefined) continue;
@@ -272,7 +277,7 @@ export class DecisionStore {
 
   /** Sums the counts of reasons and rules (decision-counts.ts). */
   tallies(since: EpochMs): Promise<{ readonly from: EpochMs; readonly tallies: readonly DecisionTally[] }> {
-    return readTallies(this.tables, since);
+    return readTallies(this.database, since);
   }
 
   /**
@@ -280,11 +285,11 @@ export class DecisionStore {
    * @returns the first of them, and the number of all, at most MAX_QUEUED
    */
   async queued(limit: number): Promise<{ readonly items: readonly StoredRow[]; readonly waiting: number }> {
-    const rows: StoredRow[] = await this.tables.run(
+    const rows: StoredRow[] = await this.database.run(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_decisions WHERE review = 1 AND outcome IS NULL
         ORDER BY created_at, id LIMIT ${limit}`,
     );
-    const [count]: { n: number | string }[] = await this.tables.run(
+    const [count]: { n: number | string }[] = await this.database.run(
       (sql) => sql`SELECT COUNT(*) AS n FROM (SELECT 1 AS one FROM inkling_decisions
         WHERE review = 1 AND outcome IS NULL LIMIT ${MAX_QUEUED}) queued`,
     );
@@ -294,11 +299,11 @@ export class DecisionStore {
   /** Reads what earlier decisions say about a visitor, in one statement. */
   async recall(question: MemoryQuestion): Promise<Memories> {
     const { text, values } = recallQuery(question);
-    return memoriesOf(question, await this.tables.query<Found>(text, values));
+    return memoriesOf(question, await this.database.query<Found>(text, values));
   }
 
   find(id: string): Promise<StoredRow | undefined> {
-    return this.tables.run((sql) => this.findIn(sql, id));
+    return this.database.run((sql) => this.findIn(sql, id));
   }
 
   private async findIn(sql: SQL, id: string): Promise<StoredRow | undefined> {
@@ -320,7 +325,7 @@ export class DecisionStore {
     for (let [after, isFirst] = [cursor, true]; ; isFirst = false) {
       const wanted = limit + 1 - items.length;
       const newestFirst = (sql: SQL, most: number) => sql`ORDER BY created_at DESC, id DESC LIMIT ${most}`;
-      const rows: StoredRow[] = await this.tables.run(
+      const rows: StoredRow[] = await this.database.run(
         (sql) => sql`SELECT ${columns(sql)} FROM inkling_decisions WHERE id IN (
             SELECT id FROM (${this.slice(sql, LISTED, filter, isFirst, after)}) slice
             WHERE ${matchesListed(sql, filter)} ${newestFirst(sql, readsRow ? LISTED_SLICE : wanted)}
@@ -369,7 +374,7 @@ export class DecisionStore {
     isFirst: boolean,
     cursor?: string,
   ): Promise<string | undefined> {
-    const rows: Pick<StoredRow, "created_at" | "id">[] = await this.tables.run((sql) =>
+    const rows: Pick<StoredRow, "created_at" | "id">[] = await this.database.run((sql) =>
       this.slice(sql, "created_at, id", filter, isFirst, cursor, "last"),
     );
     return rows[0] && `${rows[0].created_at}-${rows[0].id}`;
@@ -378,7 +383,7 @@ export class DecisionStore {
   /** Yields pages of decisions, oldest first. */
   async *read({ since = 0, until = Number.MAX_SAFE_INTEGER }: Pick<DecisionFilter, "since" | "until"> = {}) {
     for (let at = since, id = ""; ; ) {
-      const rows: StoredRow[] = await this.tables.run(
+      const rows: StoredRow[] = await this.database.run(
         (sql) => sql`SELECT ${columns(sql)} FROM inkling_decisions
           WHERE (created_at, id) > (${at}, ${id}) AND created_at < ${until}
           ORDER BY created_at, id LIMIT ${ROWS_AT_ONCE}`,
@@ -396,7 +401,7 @@ export class DecisionStore {
     const counts = new Map<string, DecisionCount>();
     for (let after: string | undefined; ; await Bun.sleep(0)) {
       const rows: Record<"days" | "n" | "legitimate" | "fraud", number | string>[] & { action: Action }[] =
-        await this.tables.run(
+        await this.database.run(
           (sql) => sql`SELECT created_at / ${sql.unsafe(String(DAY_MS))} AS days, action, COUNT(*) AS n,
               SUM(CASE WHEN outcome = 'legitimate' THEN 1 ELSE 0 END) AS legitimate,
               SUM(CASE WHEN outcome = 'fraud' THEN 1 ELSE 0 END) AS fraud
@@ -427,7 +432,7 @@ export class DecisionStore {
    */
   async *domainsSince(since: EpochMs, before: EpochMs): AsyncGenerator<readonly DecidedDomain[]> {
     for (let after = ""; ; ) {
-      const rows: StoredRow[] = await this.tables.run(
+      const rows: StoredRow[] = await this.database.run(
         (sql) => sql`SELECT ${columns(sql)} FROM inkling_decisions d JOIN (
             SELECT email_domain AS domain,
               COALESCE(MAX(CASE WHEN created_at < ${before} THEN created_at END), MAX(created_at)) AS newest
@@ -445,7 +450,7 @@ export class DecisionStore {
   }
 
   private readRows(rows: readonly StoredRow[]): StoredRow[] {
-    return this.tables.unreadable.read("decisions", rows, checked, ({ id }) => id);
+    return this.database.unreadable.read("decisions", rows, checked, ({ id }) => id);
   }
 
   /**
@@ -454,21 +459,21 @@ export class DecisionStore {
    * @returns the number of deleted decisions
    */
   async delete(which: Deletion, by: Author): Promise<number> {
-    const { tables } = this;
+    const { database } = this;
     let deleted = 0;
     const select = (sql: SQL) =>
       "ref" in which ? sql`ref = ${which.ref}` : sql`created_at < ${which.before}`;
     try {
-      await tables.deleteInSteps("inkling_decisions", "id", select, (sum) => {
+      await database.deleteInSteps("inkling_decisions", "id", select, (sum) => {
         deleted = sum;
       });
-      await deleteOrphanedDeliveries(tables);
+      await deleteOrphanedDeliveries(database);
     } catch (error) {
       if (deleted > 0) await this.recordDeletion(which, deleted, by).catch(() => {}); // the caller gets the first error
       throw error;
     }
     await this.recordDeletion(which, deleted, by);
-    await tables.emptyLog();
+    await database.emptyLog();
     return deleted;
   }
 
@@ -476,7 +481,7 @@ export class DecisionStore {
     const named = "ref" in which ? { by: "ref" } : { before: new Date(which.before).toISOString() };
     const entry = { ...by, action: "decisions-deleted", subject: "decisions", before: undefined } as const;
     const after = { ...named, deleted };
-    await this.tables.write((tx) => insertAudit(tx, [{ ...entry, after }], this.tables.now()), true);
+    await this.database.write((tx) => insertAudit(tx, [{ ...entry, after }], this.database.now()), true);
   }
 }
 

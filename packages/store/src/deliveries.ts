@@ -18,9 +18,10 @@ import {
 } from "@inkling/contract";
 import { sha256Hex } from "@inkling/data";
 import type { SQL, TransactionSQL } from "bun";
+import { type Database, ROWS_AT_ONCE } from "./database.ts";
 import { isoTime, optionalNumber } from "./keys/day.ts";
 import type { EpochMs } from "./keys/key.ts";
-import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
+import { NewestFirst, type Page, type PageRequest } from "./pages.ts";
 import { known } from "./unreadable.ts";
 
 /** Milliseconds of a lease, which must be longer than an attempt may take. */
@@ -109,10 +110,10 @@ const messageId = (key: string) =>
     .slice(-16)}`;
 
 export class DeliveryStore {
-  private readonly tables: Tables;
+  private readonly database: Database;
 
-  constructor(tables: Tables) {
-    this.tables = tables;
+  constructor(database: Database) {
+    this.database = database;
   }
 
   /**
@@ -120,8 +121,8 @@ export class DeliveryStore {
    * @param told a verdict to record with the events; if it is unchanged, nothing is queued
    */
   async queue(events: readonly QueuedEvent[], told?: ToldVerdict): Promise<QueueResult> {
-    const now = this.tables.now();
-    return this.tables.write(async (tx) => {
+    const now = this.database.now();
+    return this.database.write(async (tx) => {
       if (told !== undefined && !(await recordVerdict(tx, told, now))) return { queued: 0, dropped: [] };
       const webhooks: { id: string; events: string }[] =
         await tx`SELECT id, events FROM inkling_webhooks WHERE disabled_at IS NULL`;
@@ -153,18 +154,18 @@ export class DeliveryStore {
 
   /** Queues a test message for a webhook. The caller sends the message. */
   async queueTest(webhookId: string): Promise<ClaimedDelivery> {
-    const now = this.tables.now();
-    const id = messageId(Buffer.from(this.tables.randomBytes(16)).toString("hex"));
+    const now = this.database.now();
+    const id = messageId(Buffer.from(this.database.randomBytes(16)).toString("hex"));
     const body = bodyOf(WEBHOOK_TEST, { webhook: webhookId }, now);
     const row = { ...newRow(id, webhookId, WEBHOOK_TEST, body, now), attempts: 1, due_at: now + LEASE_MS };
-    await this.tables.run((sql) => sql`INSERT INTO inkling_deliveries ${sql(row)}`);
+    await this.database.run((sql) => sql`INSERT INTO inkling_deliveries ${sql(row)}`);
     return { id, webhookId, event: WEBHOOK_TEST, attempts: 1, body };
   }
 
   /** Finds the webhooks that have due deliveries. */
   async dueWebhooks(): Promise<string[]> {
-    const now = this.tables.now();
-    const rows: { webhook_id: string }[] = await this.tables.run(
+    const now = this.database.now();
+    const rows: { webhook_id: string }[] = await this.database.run(
       (sql) =>
         sql`SELECT DISTINCT webhook_id FROM inkling_deliveries WHERE state = 'waiting' AND due_at <= ${now}`,
     );
@@ -173,10 +174,10 @@ export class DeliveryStore {
 
   /** Claims a webhook's due deliveries, oldest first. No other host gets them until the lease expires. */
   async claim(webhookId: string, most: number): Promise<ClaimedDelivery[]> {
-    const now = this.tables.now();
+    const now = this.database.now();
     const rows: (Omit<ClaimedDelivery, "webhookId" | "attempts"> & { attempts: number | string })[] =
-      await this.tables.run((sql) => {
-        const skipLocked = this.tables.isShared ? sql`FOR UPDATE SKIP LOCKED` : sql``;
+      await this.database.run((sql) => {
+        const skipLocked = this.database.isShared ? sql`FOR UPDATE SKIP LOCKED` : sql``;
         // Materialized, because PostgreSQL could otherwise run the selection once per row and claim more than `most`
         // deliveries.
         return sql`WITH due AS MATERIALIZED
@@ -196,12 +197,12 @@ export class DeliveryStore {
    */
   async settle(claimed: ClaimedDelivery, { outcome, status, reason }: Attempt): Promise<number | undefined> {
     const { id, webhookId, event, attempts } = claimed;
-    const now = this.tables.now();
+    const now = this.database.now();
     const wait =
       outcome === "failed" && event !== WEBHOOK_TEST ? WEBHOOK_WAITS_SECONDS[attempts - 1] : undefined;
     const state: DeliveryState =
       outcome === "delivered" ? "delivered" : wait === undefined ? "ended" : "waiting";
-    await this.tables.run(
+    await this.database.run(
       (sql) => sql`UPDATE inkling_deliveries SET state = ${state}, due_at = ${now + (wait ?? 0) * 1_000},
           last_at = ${now}, last_outcome = ${outcome}, last_status = ${status ?? null}, last_reason = ${reason ?? null}
         WHERE webhook_id = ${webhookId} AND id = ${id} AND attempts = ${attempts} AND state = 'waiting'`,
@@ -211,26 +212,26 @@ export class DeliveryStore {
 
   /** Returns a claimed delivery to the queue as if it had not been claimed, because this host is stopping. */
   async release({ id, webhookId, attempts }: ClaimedDelivery): Promise<void> {
-    await this.tables.run(
-      (sql) => sql`UPDATE inkling_deliveries SET attempts = ${attempts - 1}, due_at = ${this.tables.now()}
+    await this.database.run(
+      (sql) => sql`UPDATE inkling_deliveries SET attempts = ${attempts - 1}, due_at = ${this.database.now()}
         WHERE webhook_id = ${webhookId} AND id = ${id} AND attempts = ${attempts} AND state = 'waiting'`,
     );
   }
 
   /** Lists a webhook's deliveries, newest first. */
   async list(webhookId: string, { limit, cursor }: PageRequest): Promise<Page<Delivery>> {
-    const rows: DeliveryRow[] = await this.tables.run(
+    const rows: DeliveryRow[] = await this.database.run(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_deliveries
         WHERE webhook_id = ${webhookId} AND ${DELIVERY_PAGES.after(sql, cursor)}
         ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`,
     );
     return DELIVERY_PAGES.page(rows, limit, (shown) =>
-      this.tables.unreadable.read("deliveries", shown, fromRow, ({ id }) => id),
+      this.database.unreadable.read("deliveries", shown, fromRow, ({ id }) => id),
     );
   }
 
   async state(): Promise<QueueState> {
-    return this.tables.run(stateIn);
+    return this.database.run(stateIn);
   }
 
   /**
@@ -238,18 +239,18 @@ export class DeliveryStore {
    * above the limit. retention.ts removes deliveries by age.
    */
   async forget(): Promise<void> {
-    await deleteOrphanedDeliveries(this.tables);
-    await this.tables.deleteInSteps(
+    await deleteOrphanedDeliveries(this.database);
+    await this.database.deleteInSteps(
       "inkling_deliveries",
       "webhook_id, id",
       (sql) => sql`webhook_id NOT IN (SELECT id FROM inkling_webhooks)`,
     );
-    const full: { webhook_id: string }[] = await this.tables.run(
+    const full: { webhook_id: string }[] = await this.database.run(
       (sql) => sql`SELECT webhook_id FROM inkling_deliveries WHERE state <> 'waiting'
         GROUP BY webhook_id HAVING COUNT(*) > ${MAX_ENDED}`,
     );
     for (const { webhook_id } of full) {
-      await this.tables.deleteInSteps(
+      await this.database.deleteInSteps(
         "inkling_deliveries",
         "webhook_id, id",
         (sql) => sql`webhook_id = ${webhook_id} AND state <> 'waiting' AND (created_at, id) <= (
@@ -261,7 +262,7 @@ export class DeliveryStore {
 
   /** Reads how well the newest deliveries to a webhook that were attempted have worked. */
   async health(webhookId: string): Promise<WebhookHealth> {
-    const rows: DeliveryRow[] = await this.tables.run(
+    const rows: DeliveryRow[] = await this.database.run(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_deliveries
         WHERE webhook_id = ${webhookId} AND last_at IS NOT NULL
         ORDER BY created_at DESC, id DESC LIMIT ${RECENT}`,
@@ -279,7 +280,7 @@ export class DeliveryStore {
   /** Reads the last reported verdicts on these domains. */
   async toldVerdicts(domains: readonly string[]): Promise<ReadonlyMap<string, boolean>> {
     if (domains.length === 0) return new Map();
-    const rows: { domain: string; disposable: number }[] = await this.tables.run(
+    const rows: { domain: string; disposable: number }[] = await this.database.run(
       (sql) =>
         sql`SELECT domain, disposable FROM inkling_domain_verdicts WHERE domain IN ${sql([...domains])}`,
     );
@@ -291,8 +292,8 @@ export class DeliveryStore {
    * @returns true if this host has the right
    */
   async takeWatch(holder: string, ms: number): Promise<boolean> {
-    const now = this.tables.now();
-    const rows: unknown[] = await this.tables.run(
+    const now = this.database.now();
+    const rows: unknown[] = await this.database.run(
       (sql) => sql`UPDATE inkling_webhook_watch SET holder = ${holder}, held_until = ${now + ms}
         WHERE id = 1 AND (holder = ${holder} OR held_until <= ${now}) RETURNING id`,
     );
@@ -301,7 +302,7 @@ export class DeliveryStore {
 
   /** Lets another host detect changes immediately. */
   async leaveWatch(holder: string): Promise<void> {
-    await this.tables.run(
+    await this.database.run(
       (sql) => sql`UPDATE inkling_webhook_watch SET held_until = 0 WHERE id = 1 AND holder = ${holder}`,
     );
   }
@@ -370,12 +371,12 @@ async function freePlaces(sql: SQL): Promise<Map<string, number>> {
 }
 
 /** Removes deliveries about decisions that no longer exist, because a delivery contains the decision's `ref`. */
-export async function deleteOrphanedDeliveries(tables: Tables): Promise<void> {
+export async function deleteOrphanedDeliveries(database: Database): Promise<void> {
   const event: WebhookEvent = "decision.changed";
-  const id = tables.isShared
+  const id = database.isShared
     ? `substring(body from '"data":[{]"id":"([^"]*)"')`
     : "json_extract(body, '$.data.id')";
-  await tables.deleteInSteps(
+  await database.deleteInSteps(
     "inkling_deliveries",
     "webhook_id, id",
     (sql) => sql`event = ${event} AND NOT EXISTS

@@ -7,8 +7,8 @@
 
 import { randomBase62 } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
+import type { Database } from "./database.ts";
 import type { KeyId } from "./keys/key.ts";
-import type { Tables } from "./tables.ts";
 
 const KEPT = 100_000;
 /** If more rows than this are new, reading all keys is cheaper. */
@@ -26,18 +26,18 @@ interface KeyChange {
  * because an empty database must not look used.
  */
 export function changeKeys<T>(
-  tables: Tables,
+  database: Database,
   work: (tx: TransactionSQL, changed: KeyId[]) => Promise<T>,
 ): Promise<T> {
-  return tables.write(async (tx) => {
+  return database.write(async (tx) => {
     const rows: { stamp: string }[] = await tx`UPDATE inkling_key_stamp SET stamp = stamp RETURNING stamp`;
     const changed: KeyId[] = [];
     const result = await work(tx, changed);
     if (result === undefined) return result;
-    const stamp = randomBase62(22, tables.randomBytes);
+    const stamp = randomBase62(22, database.randomBytes);
     await tx`UPDATE inkling_key_stamp SET stamp = ${stamp}`;
     await noteKeyChange(tx, { before: rows[0]?.stamp ?? "", stamp, changed });
-    await tables.notify(tx, "keys");
+    await database.notify(tx, "keys");
     return result;
   }, true);
 }

@@ -5,14 +5,14 @@
 // released step never changes. To change the tables, add a step.
 
 import type { SQL, TransactionSQL } from "bun";
-import type { Database } from "./database.ts";
+import type { Address, Dialect } from "./address.ts";
 import { StoreError } from "./error.ts";
 
-interface Migration {
+export interface Migration {
   readonly id: number;
   readonly name: string;
   /** Statements for both databases, or one for each. */
-  readonly statements: readonly (string | Readonly<Record<Database["dialect"], string>>)[];
+  readonly statements: readonly (string | Readonly<Record<Dialect, string>>)[];
 }
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -368,8 +368,6 @@ function countsOf(kind: string, name: string, from = "inkling_decisions"): strin
     FROM ${from} GROUP BY 1, 3`;
 }
 
-/** Maximum milliseconds for all steps. Steps that rewrite large tables take longer than other transactions may. */
-const TIMEOUT_MS = 600_000;
 /** An arbitrary number. Every process takes this lock while it migrates. */
 const POSTGRES_LOCK = 0x696e6b6c; // "inkl"
 
@@ -379,55 +377,42 @@ export interface Upgrade {
   readonly to: number;
 }
 
+const newestOf = (migrations: readonly Migration[]) => migrations.at(-1)?.id ?? 0;
+
+export const isUpToDate = async (sql: SQL, migrations: readonly Migration[]): Promise<boolean> =>
+  (await versionOf(sql)) === newestOf(migrations);
+
 /**
- * Brings the tables up to date.
+ * Brings the tables up to date, in one transaction.
  * @param now epoch ms
  * @returns what happened to existing tables; undefined for an empty database, or if there was nothing to do
  * @throws StoreError
  */
 export async function migrate(
-  database: Database,
-  now: number,
-  migrations: readonly Migration[] = MIGRATIONS,
-): Promise<Upgrade | undefined> {
-  const newest = migrations.at(-1)?.id ?? 0;
-  // At an ordinary start, this check reads one row. It needs neither a lock nor the right to create tables.
-  if ((await database.run(versionOf)) === newest) return undefined;
-  const from = await database.transaction(
-    async (tx) => {
-      if (database.dialect === "postgres") await tx`SELECT pg_advisory_xact_lock(${POSTGRES_LOCK})`;
-      await tx`CREATE TABLE IF NOT EXISTS inkling_migrations
-      (id INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)`;
-      const version = await versionOf(tx);
-      if (version > newest) throw newer(database, version, newest);
-      if (version > 0 && !migrations.some(({ id }) => id === version))
-        throw new StoreError(
-          "NEWER",
-          `${database.label}: written by a development version of Inkling (tables at version ${version}), which cannot be upgraded`,
-          "put this database aside, and restore a backup, or create new keys",
-        );
-      for (const migration of migrations) {
-        if (migration.id > version) await apply(tx, migration, database.dialect, now);
-      }
-      return version;
-    },
-    true,
-    TIMEOUT_MS,
-  );
-  return from === 0 || from === newest ? undefined : { from, to: newest };
-}
-
-async function apply(
   tx: TransactionSQL,
-  { id, name, statements }: Migration,
-  dialect: Database["dialect"],
+  { dialect, label }: Address,
   now: number,
-): Promise<void> {
-  for (const statement of statements) {
-    const text = typeof statement === "string" ? statement : statement[dialect];
-    await tx.unsafe(text);
+  migrations: readonly Migration[],
+): Promise<Upgrade | undefined> {
+  const newest = newestOf(migrations);
+  if (dialect === "postgres") await tx`SELECT pg_advisory_xact_lock(${POSTGRES_LOCK})`;
+  await tx`CREATE TABLE IF NOT EXISTS inkling_migrations
+    (id INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)`;
+  const version = await versionOf(tx);
+  if (version > newest) throw newer(label, version, newest);
+  if (version > 0 && !migrations.some(({ id }) => id === version))
+    throw new StoreError(
+      "NEWER",
+      `${label}: written by a development version of Inkling (tables at version ${version}), which cannot be upgraded`,
+      "put this database aside, and restore a backup, or create new keys",
+    );
+  for (const { id, name, statements } of migrations) {
+    if (id <= version) continue;
+    for (const statement of statements)
+      await tx.unsafe(typeof statement === "string" ? statement : statement[dialect]);
+    await tx`INSERT INTO inkling_migrations (id, name, applied_at) VALUES (${id}, ${name}, ${now})`;
   }
-  await tx`INSERT INTO inkling_migrations (id, name, applied_at) VALUES (${id}, ${name}, ${now})`;
+  return version === 0 || version === newest ? undefined : { from: version, to: newest };
 }
 
 /** Returns the id of the last step that ran; 0 for an empty database. */
@@ -446,10 +431,10 @@ function isMissingTable(error: unknown): boolean {
   return errno === "42P01" || (typeof message === "string" && message.startsWith("no such table"));
 }
 
-function newer(database: Database, version: number, newest: number): StoreError {
+function newer(label: string, version: number, newest: number): StoreError {
   return new StoreError(
     "NEWER",
-    `${database.label}: written by a newer version of Inkling (tables at version ${version}; this version supports up to ${newest})`,
+    `${label}: written by a newer version of Inkling (tables at version ${version}; this version supports up to ${newest})`,
     "run the newer version, or follow docs/backup.md#downgrade: `inkling restore --force FILE` puts this database aside and restores the backup from before the upgrade",
   );
 }

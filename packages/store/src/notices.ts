@@ -12,13 +12,8 @@
 import type { EventLog } from "@inkling/contract";
 import { backoffMs, within } from "@inkling/data";
 import type { SQL } from "bun";
-import type { Database } from "./database.ts";
+import { type Database, NOTICED, NOTICES, type Noticed } from "./database.ts";
 import { StoreError } from "./error.ts";
-
-/** The channel of all notices. */
-export const NOTICES = "inkling_notices";
-export const NOTICED = ["keys", "overrides", "rulesets"] as const;
-export type Noticed = (typeof NOTICED)[number];
 
 const DEFAULTS = {
   probeMs: 10_000,
@@ -73,7 +68,7 @@ export class NoticeListener {
   constructor(database: Database, options: NoticeOptions) {
     this.database = database;
     this.options = { ...DEFAULTS, ...options };
-    this.current = database.dialect === "postgres" ? "polling" : "off";
+    this.current = database.isShared ? "polling" : "off";
   }
 
   get state(): NoticeState {

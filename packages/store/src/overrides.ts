@@ -7,8 +7,8 @@ import { randomBase62 } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
 import type { Author } from "./audit.ts";
 import { type AuditEntry, type AuditFilter, auditPage, insertAudit, type NewAuditEntry } from "./audit.ts";
+import { type Database, ROWS_AT_ONCE } from "./database.ts";
 import { StoreError } from "./error.ts";
-import type { LoadedOverrides } from "./overrides/live-overrides.ts";
 import { MAX_OVERRIDES } from "./overrides/override.ts";
 import {
   describeOverride,
@@ -19,7 +19,14 @@ import {
   rowFromOverride,
   subjectText,
 } from "./overrides/record.ts";
-import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
+import { NewestFirst, type Page, type PageRequest } from "./pages.ts";
+
+export interface LoadedOverrides {
+  /** Changes whenever any override changes. */
+  readonly stamp: string;
+  /** Overrides that were not removed. Some may have expired. */
+  readonly overrides: readonly Override[];
+}
 
 /** The result of one write. */
 interface OverrideWrite {
@@ -49,23 +56,18 @@ export class OverrideConflictError extends StoreError {
 export const OVERRIDE_PAGES = new NewestFirst("ovr");
 
 export class OverrideStore {
-  private readonly tables: Tables;
-  private readonly records: Tables;
+  private readonly database: Database;
+  private readonly records: Database;
 
   /** @param records the same tables, for reads that may take long */
-  constructor(tables: Tables, records: Tables) {
-    this.tables = tables;
+  constructor(database: Database, records: Database) {
+    this.database = database;
     this.records = records;
-  }
-
-  /** The database's address, without its password. */
-  get label(): string {
-    return this.tables.label;
   }
 
   /** Reads a text that changes with every change to overrides. This reads one row. */
   async readStamp(): Promise<string> {
-    const rows: { stamp: string }[] = await this.tables.run(
+    const rows: { stamp: string }[] = await this.database.run(
       (sql) => sql`SELECT stamp FROM inkling_override_stamp`,
     );
     return rows[0]?.stamp ?? "";
@@ -75,7 +77,7 @@ export class OverrideStore {
   async load(): Promise<LoadedOverrides> {
     // Reads the stamp first. A change that happens in between is then read again rather than missed.
     const stamp = await this.readStamp();
-    return { stamp, overrides: await this.tables.run((sql) => this.readInForce(sql)) };
+    return { stamp, overrides: await this.database.run((sql) => this.readInForce(sql)) };
   }
 
   /**
@@ -112,7 +114,7 @@ export class OverrideStore {
           const action = `override-${outcome}` as const;
           return [{ ...by, action, subject: override.id, before, after: overrideJson(override) }];
         }),
-        this.tables.now(),
+        this.database.now(),
       );
       return writes;
     });
@@ -126,22 +128,22 @@ export class OverrideStore {
     return this.change(async (tx) => {
       const before = await this.findIn(tx, id);
       if (before === undefined || before.removedAt !== undefined) return before;
-      const after: Override = Object.freeze({ ...before, removedAt: this.tables.now() });
+      const after: Override = Object.freeze({ ...before, removedAt: this.database.now() });
       await tx`UPDATE inkling_overrides SET removed_at = ${after.removedAt} WHERE id = ${id}`;
       const entry = { ...by, subject: id, before: overrideJson(before), after: overrideJson(after) };
-      await insertAudit(tx, [{ ...entry, action: "override-removed" }], this.tables.now());
+      await insertAudit(tx, [{ ...entry, action: "override-removed" }], this.database.now());
       return after;
     });
   }
 
   async find(id: string): Promise<Override | undefined> {
-    return this.tables.run((sql) => this.findIn(sql, id));
+    return this.database.run((sql) => this.findIn(sql, id));
   }
 
   /** Lists overrides, newest first. @param ended whether to include removed and expired overrides */
   async list({ limit, cursor }: PageRequest, ended: boolean): Promise<Page<Override>> {
-    const now = this.tables.now();
-    const rows: OverrideRow[] = await this.tables.run(
+    const now = this.database.now();
+    const rows: OverrideRow[] = await this.database.run(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_overrides o
         WHERE ${OVERRIDE_PAGES.after(sql, cursor)}
         AND ${ended ? sql`1 = 1` : sql`removed_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`}
@@ -159,22 +161,22 @@ export class OverrideStore {
    * Adds an entry about something outside this store.
    * @param at when the change was made, in epoch ms
    */
-  async record(entry: NewAuditEntry, at = this.tables.now()): Promise<void> {
-    await this.tables.write((tx) => insertAudit(tx, [entry], at), true);
+  async record(entry: NewAuditEntry, at = this.database.now()): Promise<void> {
+    await this.database.write((tx) => insertAudit(tx, [entry], at), true);
   }
 
   private makeOverride(wanted: NewOverride): Override {
-    const id = `ovr_${randomBase62(16, this.tables.randomBytes)}`;
+    const id = `ovr_${randomBase62(16, this.database.randomBytes)}`;
     return Object.freeze({
       ...wanted,
       id,
-      createdAt: wanted.createdAt ?? this.tables.now(),
+      createdAt: wanted.createdAt ?? this.database.now(),
       removedAt: undefined,
     });
   }
 
   private async readInForce(sql: SQL): Promise<Override[]> {
-    const now = this.tables.now();
+    const now = this.database.now();
     const rows: OverrideRow[] = await sql`SELECT ${columns(sql)} FROM inkling_overrides o
       WHERE removed_at IS NULL AND (expires_at IS NULL OR expires_at > ${now}) ORDER BY created_at, id`;
     return this.readRows(rows);
@@ -187,14 +189,14 @@ export class OverrideStore {
   }
 
   private readRows(rows: readonly OverrideRow[]): Override[] {
-    return this.tables.unreadable.read("overrides", rows, overrideFromRow, ({ id }) => id);
+    return this.database.unreadable.read("overrides", rows, overrideFromRow, ({ id }) => id);
   }
 
   /** Runs a change to overrides. It writes the stamp first, because the lock on that row makes processes take turns. */
   private change<T>(work: (tx: TransactionSQL) => Promise<T>): Promise<T> {
-    return this.tables.write(async (tx) => {
-      await tx`UPDATE inkling_override_stamp SET stamp = ${randomBase62(22, this.tables.randomBytes)}`;
-      await this.tables.notify(tx, "overrides");
+    return this.database.write(async (tx) => {
+      await tx`UPDATE inkling_override_stamp SET stamp = ${randomBase62(22, this.database.randomBytes)}`;
+      await this.database.notify(tx, "overrides");
       return work(tx);
     }, true);
   }

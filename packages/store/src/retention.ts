@@ -5,11 +5,11 @@
 // Nothing is deleted by age until the clock has kept its time for HOLD_MS, which gives an operator time to correct it.
 
 import type { SQL } from "bun";
+import type { Database } from "./database.ts";
 import { KEEP_COUNTS_MS } from "./decision-counts.ts";
 import { DecisionSize } from "./decision-size.ts";
 import { DAY_MS, dayOf, hourOf } from "./keys/day.ts";
 import type { EpochMs } from "./keys/key.ts";
-import type { Tables } from "./tables.ts";
 
 /** Maximum milliseconds between two checks without doubt about the clock. */
 const TOLERANCE_MS = DAY_MS;
@@ -86,14 +86,14 @@ export class Retention {
   readonly decisions: DecisionSize;
   /** Milliseconds by which the clock is ahead of the last check; 0 without doubt about the clock. */
   aheadMs = 0;
-  private readonly tables: Tables;
+  private readonly database: Database;
   private readonly elapsed: () => number;
   /** When doubt about the clock began, in milliseconds of running time. */
   private heldSince: number | undefined;
 
-  constructor(tables: Tables, elapsed = () => performance.now()) {
-    this.tables = tables;
-    this.decisions = new DecisionSize(tables);
+  constructor(database: Database, elapsed = () => performance.now()) {
+    this.database = database;
+    this.decisions = new DecisionSize(database);
     this.elapsed = elapsed;
   }
 
@@ -102,8 +102,8 @@ export class Retention {
    * @returns undefined while the clock is in doubt
    */
   async now(): Promise<EpochMs | undefined> {
-    const rows: { checked_at: number | string; now: number | string }[] = await this.tables.run(
-      (sql) => sql`SELECT checked_at, ${this.tables.clock(sql)} AS now FROM inkling_retention`,
+    const rows: { checked_at: number | string; now: number | string }[] = await this.database.run(
+      (sql) => sql`SELECT checked_at, ${this.database.clock(sql)} AS now FROM inkling_retention`,
     );
     const [now, checkedAt] = [Number(rows[0]?.now), Number(rows[0]?.checked_at)];
     const isInDoubt = checkedAt > 0 && now - checkedAt > TOLERANCE_MS;
@@ -111,7 +111,7 @@ export class Retention {
     const isHeld = this.heldSince !== undefined && this.elapsed() - this.heldSince < HOLD_MS;
     this.aheadMs = isHeld ? now - checkedAt : 0;
     if (isHeld) return undefined;
-    await this.tables.run((sql) => sql`UPDATE inkling_retention SET checked_at = ${now}`);
+    await this.database.run((sql) => sql`UPDATE inkling_retention SET checked_at = ${now}`);
     return now;
   }
 
@@ -121,7 +121,7 @@ export class Retention {
     const deleted: Record<string, number> = {};
     if (now === undefined) return deleted;
     for (const [name, { table, key, isOld }] of Object.entries(AGED_ROWS)) {
-      const rows = await this.tables.deleteInSteps(table, key, (sql) => isOld(sql, now, decisionsDays));
+      const rows = await this.database.deleteInSteps(table, key, (sql) => isOld(sql, now, decisionsDays));
       if (rows > 0) deleted[name] = rows;
     }
     return deleted;
@@ -129,7 +129,7 @@ export class Retention {
 
   /** Deletes the oldest decisions if all of them take more than `maxBytes`. @returns the number of deleted decisions */
   async limitDecisions(maxBytes: number): Promise<number> {
-    await this.decisions.measure(this.tables.now());
+    await this.decisions.measure(this.database.now());
     return this.decisions.deleteAbove(maxBytes);
   }
 }

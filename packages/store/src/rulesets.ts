@@ -3,11 +3,11 @@
 import type { SQL } from "bun";
 import type { Author } from "./audit.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
+import type { Database } from "./database.ts";
 import { StoreError } from "./error.ts";
 import { optionalNumber } from "./keys/day.ts";
+import type { Page, PageRequest } from "./pages.ts";
 import { NO_RULESET, type PublishedRuleset, rulesetJson, rulesetStamp, textHash } from "./rulesets/record.ts";
-import type { Page, PageRequest, Tables } from "./tables.ts";
-import type { UnreadableRows } from "./unreadable.ts";
 
 export interface NewRuleset {
   /** Parsed by the caller. The store accepts any text. */
@@ -23,20 +23,16 @@ export interface NewRuleset {
 }
 
 export class RulesetStore {
-  private readonly tables: Tables;
+  private readonly database: Database;
 
-  constructor(tables: Tables) {
-    this.tables = tables;
-  }
-
-  get unreadable(): UnreadableRows {
-    return this.tables.unreadable;
+  constructor(database: Database) {
+    this.database = database;
   }
 
   /** Reads the stamp of the newest ruleset. This reads one row; PostgreSQL sends the text's hash and not the text. */
   async readStamp(): Promise<string> {
-    const isPostgres = this.tables.isShared;
-    const rows: { number: number | string; text: string }[] = await this.tables.run((sql) =>
+    const isPostgres = this.database.isShared;
+    const rows: { number: number | string; text: string }[] = await this.database.run((sql) =>
       isPostgres
         ? sql`SELECT number, encode(sha256(convert_to(text, 'UTF8')), 'hex') AS text FROM inkling_rulesets
             ORDER BY number DESC LIMIT 1`
@@ -48,7 +44,7 @@ export class RulesetStore {
 
   /** Reads the newest ruleset, or NO_RULESET before the first one. */
   newest(): Promise<PublishedRuleset> {
-    return this.tables.run(newestIn);
+    return this.database.run(newestIn);
   }
 
   /** Reads the newest ruleset with a lower number. */
@@ -58,7 +54,7 @@ export class RulesetStore {
   }
 
   async find(number: number): Promise<PublishedRuleset | undefined> {
-    const rows: RulesetRow[] = await this.tables.run(
+    const rows: RulesetRow[] = await this.database.run(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_rulesets WHERE number = ${number}`,
     );
     return rows[0] && fromRow(rows[0]);
@@ -67,7 +63,7 @@ export class RulesetStore {
   /** Lists rulesets, newest first. A cursor is the number of the last ruleset on the previous page. */
   async list({ limit, cursor }: PageRequest): Promise<Page<PublishedRuleset>> {
     const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
-    const rows: RulesetRow[] = await this.tables.run(
+    const rows: RulesetRow[] = await this.database.run(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_rulesets WHERE number < ${before}
         ORDER BY number DESC LIMIT ${limit + 1}`,
     );
@@ -82,7 +78,7 @@ export class RulesetStore {
    * @throws StoreError CONFLICT if the newest ruleset is not the one that the author has read
    */
   publish({ text, note, current, restores }: NewRuleset, by: Author): Promise<PublishedRuleset> {
-    return this.tables.write(async (tx) => {
+    return this.database.write(async (tx) => {
       await lockAudit(tx); // so that the numbers have no gaps
       const newest = await newestIn(tx);
       if (newest.number > 0 && newest.text === text) return newest;
@@ -97,7 +93,7 @@ export class RulesetStore {
         text,
         note,
         author: by.author,
-        createdAt: this.tables.now(),
+        createdAt: this.database.now(),
         restores,
       });
       const { number, author, createdAt } = published;
@@ -113,7 +109,7 @@ export class RulesetStore {
         after: rulesetJson(published),
       } as const;
       await insertAudit(tx, [entry], createdAt);
-      await this.tables.notify(tx, "rulesets");
+      await this.database.notify(tx, "rulesets");
       return published;
     }, true);
   }

@@ -2,14 +2,14 @@
 //
 // Cost: see each method; no lookup waits for the store.
 
-import type { AuditAction, EventLog } from "@inkling/contract";
+import type { AuditAction } from "@inkling/contract";
 import { randomBase62 } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
 import { AdminTokenStore } from "./admin-token.ts";
 import type { Author } from "./audit.ts";
 import { insertAudit } from "./audit.ts";
 import { DatabaseCopy } from "./copy.ts";
-import { Database } from "./database.ts";
+import { Database, type DatabaseOptions, ROWS_AT_ONCE } from "./database.ts";
 import { DecisionStore } from "./decisions.ts";
 import { DeliveryStore } from "./deliveries.ts";
 import { StoreError } from "./error.ts";
@@ -28,20 +28,18 @@ import {
   rowFromKey,
 } from "./keys/key.ts";
 import { type KeyUpdate, keyLine, removalLine, sharedLines } from "./keys/key-table.ts";
-import type { KeySource } from "./keys/live-keys.ts";
 import type { Revocation, RevokedFile } from "./keys/revoked-file.ts";
 import { hashToken, newKeyToken, tokenHint } from "./keys/token.ts";
-import type { Upgrade } from "./migrations.ts";
 import { NoticeListener } from "./notices.ts";
 import { OverrideStore } from "./overrides.ts";
+import { NewestFirst, type Page, type PageRequest } from "./pages.ts";
 import { Retention } from "./retention.ts";
 import { readRevocations, writeRevocations } from "./revocations.ts";
 import { RulesetStore } from "./rulesets.ts";
-import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, Tables } from "./tables.ts";
 import { UsageTables } from "./usage.ts";
 import { WebhookStore } from "./webhooks.ts";
 
-export { isSharedDatabase } from "./database.ts";
+export { isSharedDatabase } from "./address.ts";
 
 /**
  * Milliseconds for which an expired token is still loaded. Until then, its users receive KEY_EXPIRED instead of
@@ -53,11 +51,7 @@ const KEYS_AT_ONCE = 5_000;
 /** The author if the caller states none. */
 const UNNAMED: Author = { author: "inkling", source: undefined };
 
-interface StoreOptions {
-  readonly now?: () => EpochMs;
-  readonly randomBytes?: (n: number) => Uint8Array;
-  /** Maximum milliseconds for one call. */
-  readonly timeoutMs?: number;
+interface StoreOptions extends DatabaseOptions {
   /**
    * Whether to return a store even if the database is unreachable. Its calls then fail with UNREACHABLE until the
    * database is reachable.
@@ -65,10 +59,6 @@ interface StoreOptions {
   readonly mayBeUnreachable?: boolean;
   /** The data folder's list of revocations. Each revocation is written to it before it is committed. */
   readonly revoked?: RevokedFile;
-  /** Gets an error for each row that this version cannot read, and if another SQLite file replaced the one in use. */
-  readonly log?: Pick<EventLog, "error">;
-  /** Called after tables of an earlier version were upgraded. */
-  readonly onUpgrade?: (upgrade: Upgrade) => void;
 }
 
 /** A key and its token, which is shown only once. */
@@ -99,7 +89,7 @@ export const KEY_PAGES = new NewestFirst("key");
 /** Reads the fields that every version has, so that a key that a newer version wrote can be revoked here as well. */
 const readablePart = (row: KeyRow): Key => keyFromRow({ ...row, mode: "live", scopes: "", networks: "" });
 
-export class Store implements KeySource {
+export class Store {
   readonly overrides: OverrideStore;
   readonly rulesets: RulesetStore;
   readonly decisions: DecisionStore;
@@ -110,49 +100,29 @@ export class Store implements KeySource {
   readonly usage: UsageTables;
   /** Writes the file of a backup, and takes the rows of another file. */
   readonly copy: DatabaseCopy;
-  private readonly database: Database;
+  readonly database: Database;
   /** The same database through connections that keys, limits and the operator's changes do not use. */
   private readonly records: Database;
   private readonly revoked: RevokedFile | undefined;
-  readonly tables: Tables;
 
   /** Use {@link openStore}. */
   constructor(address: string, options: StoreOptions) {
-    this.database = new Database(address, options.timeoutMs);
-    const { now, randomBytes = (n) => crypto.getRandomValues(new Uint8Array(n)) } = options;
-    this.tables = new Tables(this.database, now, randomBytes);
-    this.tables.unreadable.log = options.log;
-    this.tables.onUpgrade = options.onUpgrade;
-    const { isShared } = this.tables;
-    this.records = isShared ? new Database(address, options.timeoutMs, "records") : this.database;
-    const records = isShared
-      ? new Tables(this.records, now, randomBytes, this.tables.unreadable)
-      : this.tables;
-    records.onUpgrade = options.onUpgrade; // whichever of the two is used first upgrades
-    this.database.onOtherFile = () => {
-      this.tables.migrateAgain();
-      options.log?.error("database-replaced", { database: this.label });
-    };
-    this.overrides = new OverrideStore(this.tables, records);
-    this.rulesets = new RulesetStore(this.tables);
+    const { revoked } = options;
+    const database = new Database(address, options);
+    const { isShared, unreadable } = database;
+    const records = isShared ? new Database(address, options, { work: "records", unreadable }) : database;
+    this.database = database;
+    this.records = records;
+    this.revoked = revoked;
+    this.overrides = new OverrideStore(database, records);
+    this.rulesets = new RulesetStore(database);
     this.retention = new Retention(records);
     this.decisions = new DecisionStore(records);
     this.webhooks = new WebhookStore(records);
     this.deliveries = new DeliveryStore(records);
-    this.revoked = options.revoked;
-    this.adminToken = new AdminTokenStore(this.tables, options.revoked);
+    this.adminToken = new AdminTokenStore(database, revoked);
     this.usage = new UsageTables(records);
     this.copy = new DatabaseCopy(records);
-  }
-
-  /** The database's address, without its password. */
-  get label(): string {
-    return this.database.label;
-  }
-
-  /** Was the SQLite file deleted or moved while it was in use? */
-  get isFileGone(): boolean {
-    return this.database.isFileGone;
   }
 
   /**
@@ -160,12 +130,12 @@ export class Store implements KeySource {
    * @throws StoreError if the database cannot be written now, for example because the server or the disk is read-only
    */
   async checkWritable(): Promise<void> {
-    await this.tables.write((tx) => tx`UPDATE inkling_key_stamp SET stamp = stamp WHERE id < 0`, false);
+    await this.database.write((tx) => tx`UPDATE inkling_key_stamp SET stamp = stamp WHERE id < 0`, false);
   }
 
   /** Resolves if the database answers. @throws StoreError */
   async ping(): Promise<void> {
-    await this.tables.run((sql) => sql`SELECT 1`);
+    await this.database.run((sql) => sql`SELECT 1`);
   }
 
   /**
@@ -178,9 +148,9 @@ export class Store implements KeySource {
 
   /** Reads the PostgreSQL server's clock, in epoch ms; undefined with SQLite. */
   async readClock(): Promise<number | undefined> {
-    if (!this.tables.isShared) return undefined;
-    const rows: { now: string }[] = await this.tables.run(
-      (sql) => sql`SELECT ${this.tables.clock(sql)} AS now`,
+    if (!this.database.isShared) return undefined;
+    const rows: { now: string }[] = await this.database.run(
+      (sql) => sql`SELECT ${this.database.clock(sql)} AS now`,
     );
     return Number(rows[0]?.now);
   }
@@ -196,17 +166,17 @@ export class Store implements KeySource {
    */
   async createKey(
     wanted: NewKey,
-    token = newKeyToken(wanted.mode, this.tables.randomBytes),
+    token = newKeyToken(wanted.mode, this.database.randomBytes),
     by: Author = UNNAMED,
   ): Promise<IssuedKey> {
     const key: Key = Object.freeze({
       ...wanted,
-      id: `key_${randomBase62(16, this.tables.randomBytes)}`,
+      id: `key_${randomBase62(16, this.database.randomBytes)}`,
       hint: tokenHint(token),
-      createdAt: this.tables.now(),
+      createdAt: this.database.now(),
       revokedAt: undefined,
     });
-    await changeKeys(this.tables, async (tx, changed) => {
+    await changeKeys(this.database, async (tx, changed) => {
       changed.push(key.id);
       await tx`INSERT INTO inkling_keys ${tx(rowFromKey(key))}`;
       await this.insertToken(tx, token, key.id);
@@ -218,7 +188,7 @@ export class Store implements KeySource {
 
   /** Finds the key that has a token with this hash, revoked or not. */
   async findKeyByHash(hash: string): Promise<Key | undefined> {
-    const rows: KeyRow[] = await this.tables.run(
+    const rows: KeyRow[] = await this.database.run(
       (sql) =>
         sql`SELECT ${keyColumns(sql)} FROM inkling_keys k JOIN inkling_tokens t ON t.key_id = k.id WHERE t.hash = ${hash}`,
     );
@@ -227,7 +197,7 @@ export class Store implements KeySource {
 
   /** Lists all keys, including revoked ones, oldest first. */
   async listKeys(): Promise<Key[]> {
-    const rows: KeyRow[] = await this.tables.run(
+    const rows: KeyRow[] = await this.database.run(
       (sql) => sql`SELECT ${keyColumns(sql)} FROM inkling_keys k ORDER BY created_at, id`,
     );
     return this.readRows(rows);
@@ -241,7 +211,7 @@ export class Store implements KeySource {
     { limit, cursor }: PageRequest,
     ending?: { readonly from: number; readonly until: number },
   ): Promise<Page<Key>> {
-    const rows: KeyRow[] = await this.tables.run(
+    const rows: KeyRow[] = await this.database.run(
       (sql) => sql`SELECT ${keyColumns(sql)} FROM inkling_keys k WHERE ${KEY_PAGES.after(sql, cursor)}
           AND ${ending === undefined ? sql`1 = 1` : sql`revoked_at IS NULL AND expires_at BETWEEN ${ending.from} AND ${ending.until}`}
         ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`,
@@ -251,7 +221,7 @@ export class Store implements KeySource {
 
   /** Finds the key with this id, revoked or not. */
   async findKey(id: string): Promise<Key | undefined> {
-    return this.tables.run((sql) => this.readKeyById(sql, id));
+    return this.database.run((sql) => this.readKeyById(sql, id));
   }
 
   /**
@@ -260,7 +230,7 @@ export class Store implements KeySource {
    * @returns undefined if the key does not exist or is revoked
    */
   async changeKey(id: string, change: KeyChange, by: Author = UNNAMED): Promise<Key | undefined> {
-    return changeKeys(this.tables, async (tx, changed) => {
+    return changeKeys(this.database, async (tx, changed) => {
       changed.push(id);
       const before = await this.readKeyById(tx, id);
       if (before === undefined || before.revokedAt !== undefined) return undefined;
@@ -280,8 +250,8 @@ export class Store implements KeySource {
    * @param at when the key was revoked, in epoch ms
    * @returns the key; undefined if it does not exist
    */
-  async revokeKey(id: string, by: Author = UNNAMED, at = this.tables.now()): Promise<Key | undefined> {
-    return changeKeys(this.tables, async (tx, changed) => {
+  async revokeKey(id: string, by: Author = UNNAMED, at = this.database.now()): Promise<Key | undefined> {
+    return changeKeys(this.database, async (tx, changed) => {
       changed.push(id);
       const rows: KeyRow[] = await tx`SELECT ${keyColumns(tx)} FROM inkling_keys k WHERE id = ${id}`;
       const [before] = this.readStored(rows);
@@ -301,11 +271,11 @@ export class Store implements KeySource {
    * @returns undefined if the key does not exist or is revoked
    */
   async rotateKey(id: string, overlapUntil: number, by: Author = UNNAMED): Promise<IssuedKey | undefined> {
-    return changeKeys(this.tables, async (tx, changed) => {
+    return changeKeys(this.database, async (tx, changed) => {
       changed.push(id);
       const before = await this.readKeyById(tx, id);
       if (before === undefined || before.revokedAt !== undefined) return undefined;
-      const token = newKeyToken(before.mode, this.tables.randomBytes);
+      const token = newKeyToken(before.mode, this.database.randomBytes);
       const hint = tokenHint(token);
       await tx`UPDATE inkling_tokens SET valid_until = ${overlapUntil}
         WHERE key_id = ${id} AND (valid_until IS NULL OR valid_until > ${overlapUntil})`;
@@ -319,7 +289,7 @@ export class Store implements KeySource {
 
   /** Reads a text that changes with every change to keys. This reads one row. */
   async readKeyStamp(): Promise<string> {
-    const rows: { stamp: string }[] = await this.tables.run(
+    const rows: { stamp: string }[] = await this.database.run(
       (sql) => sql`SELECT stamp FROM inkling_key_stamp`,
     );
     return rows[0]?.stamp ?? "";
@@ -334,7 +304,7 @@ export class Store implements KeySource {
     // Reads the stamp first. A change that happens in between is then read again rather than missed.
     const stamp = await this.readKeyStamp();
     const changed =
-      since === undefined ? undefined : await this.tables.run((sql) => readKeyChanges(sql, since));
+      since === undefined ? undefined : await this.database.run((sql) => readKeyChanges(sql, since));
     if (changed === undefined) return { stamp, lines: sharedLines(await this.loadAllKeys()) };
     const lines = new Map(changed.map((id) => [id, removalLine(id)]));
     for (let at = 0; at < changed.length; at += ROWS_AT_ONCE) {
@@ -349,7 +319,7 @@ export class Store implements KeySource {
   private async loadAllKeys(): Promise<Buffer[]> {
     const pages: Buffer[] = [];
     for (let last = ""; ; ) {
-      const ids: { id: string }[] = await this.tables.run(
+      const ids: { id: string }[] = await this.database.run(
         (sql) =>
           sql`SELECT id FROM inkling_keys WHERE id > ${last} ORDER BY id LIMIT 1 OFFSET ${KEYS_AT_ONCE}`,
       );
@@ -363,8 +333,8 @@ export class Store implements KeySource {
   }
 
   private async loadKeyLines(where: (sql: SQL) => SQL.Query<unknown>): Promise<Map<KeyId, string>> {
-    const since = this.tables.now() - LOAD_TOKENS_MS;
-    const rows: (KeyRow & { hash: string; valid_until: number | string | null })[] = await this.tables.run(
+    const since = this.database.now() - LOAD_TOKENS_MS;
+    const rows: (KeyRow & { hash: string; valid_until: number | string | null })[] = await this.database.run(
       (sql) => sql`SELECT ${keyColumns(sql)}, t.hash, t.valid_until
         FROM inkling_tokens t JOIN inkling_keys k ON k.id = t.key_id
         WHERE k.revoked_at IS NULL AND (t.valid_until IS NULL OR t.valid_until >= ${since}) AND ${where(sql)}
@@ -380,7 +350,7 @@ export class Store implements KeySource {
     });
     const read = (row: KeyRow, report: (reason: string) => void) =>
       [row.id, keyLine(rowFromKey(keyFromRow(row, report)), tokens.get(row.id)!)] as const;
-    return new Map(this.tables.unreadable.read("keys", keys, read, ({ id }) => id));
+    return new Map(this.database.unreadable.read("keys", keys, read, ({ id }) => id));
   }
 
   /**
@@ -390,14 +360,14 @@ export class Store implements KeySource {
   readRevocations(
     after = 0,
   ): Promise<{ readonly last: number; readonly revocations: readonly Revocation[] }> {
-    return this.tables.snapshot((tx) =>
+    return this.database.snapshot((tx) =>
       readRevocations(tx, after, (keyId) => this.revoked?.timeOf(keyId) !== undefined),
     );
   }
 
   private async insertToken(tx: TransactionSQL, token: string, keyId: string): Promise<void> {
     await tx`INSERT INTO inkling_tokens (hash, key_id, created_at)
-      VALUES (${hashToken(token)}, ${keyId}, ${this.tables.now()})`;
+      VALUES (${hashToken(token)}, ${keyId}, ${this.database.now()})`;
   }
 
   /** Adds an entry to the audit trail. The entry never contains a token. */
@@ -408,7 +378,7 @@ export class Store implements KeySource {
     before: Key | undefined,
     after: Key,
   ): Promise<void> {
-    const at = this.tables.now();
+    const at = this.database.now();
     const was = before && keyJson(before, at);
     await insertAudit(tx, [{ ...by, action, subject: after.id, before: was, after: keyJson(after, at) }], at);
   }
@@ -430,7 +400,7 @@ export class Store implements KeySource {
   }
 
   private readStored(rows: readonly KeyRow[]): Key[] {
-    return this.tables.unreadable.read("keys", rows, keyFromRow, ({ id }) => id);
+    return this.database.unreadable.read("keys", rows, keyFromRow, ({ id }) => id);
   }
 }
 

@@ -16,9 +16,13 @@ const MAX_REPORTED = 20;
 const MAX_COUNTED = 10_000;
 
 export class UnreadableRows {
-  /** Gets an error for the first rows of each table, once for each row and reason. */
-  log: Pick<EventLog, "error"> | undefined;
+  private readonly log: Pick<EventLog, "error"> | undefined;
   private readonly reasons = new Map<string, Map<string, string>>();
+
+  /** @param log gets an error for the first rows of each table, once for each row and reason */
+  constructor(log?: Pick<EventLog, "error">) {
+    this.log = log;
+  }
 
   /**
    * Reads rows, and leaves out each row for which `read` throws.

@@ -1,9 +1,9 @@
 // usage.ts: stores the usage of each key by day, and the traffic of each host by hour.
 
 import type { TransactionSQL } from "bun";
+import { type Database, ROWS_AT_ONCE } from "./database.ts";
 import { hourOf } from "./keys/day.ts";
 import { type Counted, type KeyId, SCOPES } from "./keys/key.ts";
-import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
 import { sumTraffic, type TrafficCounts } from "./traffic-counts.ts";
 
 /** From this share of a quota on, every host of a group follows the key's usage, even a host that never saw the key. */
@@ -47,10 +47,10 @@ export interface UsageBatch {
 type DayUsage = Partial<Record<Counted, number>>;
 
 export class UsageTables {
-  private readonly tables: Tables;
+  private readonly database: Database;
 
-  constructor(tables: Tables) {
-    this.tables = tables;
+  constructor(database: Database) {
+    this.database = database;
   }
 
   /**
@@ -64,9 +64,9 @@ export class UsageTables {
     const rows = entries
       .map(({ keyId, day, lookup, count }) => ({ day, key_id: keyId, lookup, count }))
       .sort((a, b) => order(a.day, b.day) || order(a.key_id, b.key_id) || order(a.lookup, b.lookup));
-    return this.tables.write(async (tx) => {
+    return this.database.write(async (tx) => {
       const isNew = await tx`INSERT INTO inkling_recorders AS r (id, sequence, flushed_at)
-        VALUES (${recorder}, ${sequence}, ${this.tables.now()})
+        VALUES (${recorder}, ${sequence}, ${this.database.now()})
         ON CONFLICT (id) DO UPDATE SET sequence = excluded.sequence, flushed_at = excluded.flushed_at
         WHERE r.sequence < excluded.sequence
         RETURNING id`;
@@ -75,7 +75,7 @@ export class UsageTables {
         if (at > 0) await Bun.sleep(0);
         await tx`INSERT INTO inkling_usage AS u ${tx(rows.slice(at, at + ROWS_AT_ONCE))}
           ON CONFLICT (day, key_id, lookup) DO UPDATE SET count = u.count + excluded.count`;
-        if (this.tables.isShared) await noteLowQuotas(tx, rows.slice(at, at + ROWS_AT_ONCE));
+        if (this.database.isShared) await noteLowQuotas(tx, rows.slice(at, at + ROWS_AT_ONCE));
       }
       for (const entry of traffic) await addTraffic(tx, entry);
       return true;
@@ -84,7 +84,7 @@ export class UsageTables {
 
   /** Reads the usage of each key on one UTC day. */
   async readDay(day: string): Promise<Map<KeyId, DayUsage>> {
-    const rows: { key_id: string; lookup: Counted; count: number | string }[] = await this.tables.run(
+    const rows: { key_id: string; lookup: Counted; count: number | string }[] = await this.database.run(
       (sql) => sql`SELECT key_id, lookup, count FROM inkling_usage WHERE day = ${day}`,
     );
     const byKey = new Map<KeyId, DayUsage>();
@@ -102,7 +102,7 @@ export class UsageTables {
     const found = new Map<KeyId, string>();
     for (let at = 0; at < keyIds.length; at += ROWS_AT_ONCE) {
       const some = keyIds.slice(at, at + ROWS_AT_ONCE);
-      const rows: { id: string; day: string | null }[] = await this.tables.run(
+      const rows: { id: string; day: string | null }[] = await this.database.run(
         (sql) => sql`SELECT k.id, (SELECT MAX(day) FROM inkling_usage WHERE key_id = k.id) AS day
           FROM inkling_keys k WHERE k.id IN ${sql(some)}`,
       );
@@ -113,16 +113,16 @@ export class UsageTables {
 
   /** Reads the traffic of all hosts, oldest first, starting with the hour that contains `from`. */
   async readTraffic(from: number): Promise<StoredTraffic[]> {
-    const rows: TrafficRow[] = await this.tables.run(
+    const rows: TrafficRow[] = await this.database.run(
       (sql) =>
         sql`SELECT hour, host, counts FROM inkling_traffic_hours WHERE hour >= ${hourOf(from)} ORDER BY hour, host`,
     );
-    return this.tables.unreadable.read("traffic_hours", rows, trafficFromRow, rowId);
+    return this.database.unreadable.read("traffic_hours", rows, trafficFromRow, rowId);
   }
 
   /** Reads the usage of one key, from `fromDay` through `toDay` in UTC, such as "2026-06-01". */
   async readByDay(keyId: KeyId, fromDay: string, toDay: string): Promise<UsageEntry[]> {
-    const rows: { day: string; lookup: Counted; count: number | string }[] = await this.tables.run(
+    const rows: { day: string; lookup: Counted; count: number | string }[] = await this.database.run(
       (sql) => sql`SELECT day, lookup, count FROM inkling_usage
         WHERE key_id = ${keyId} AND day >= ${fromDay} AND day <= ${toDay} ORDER BY day, lookup`,
     );
@@ -137,7 +137,7 @@ export class UsageTables {
     const found = new Map<KeyId, number>();
     for (let at = 0; at < (keyIds?.length ?? 1); at += ROWS_AT_ONCE) {
       const some = keyIds?.slice(at, at + ROWS_AT_ONCE);
-      const rows: { key_id: string; total: number | string }[] = await this.tables.run(
+      const rows: { key_id: string; total: number | string }[] = await this.database.run(
         (sql) => sql`SELECT u.key_id, SUM(u.count) AS total
           FROM inkling_usage u JOIN inkling_keys k ON k.id = u.key_id
           WHERE u.day = ${day} AND u.lookup IN ${sql([...SCOPES])} AND k.quota IS NOT NULL
@@ -153,7 +153,7 @@ export class UsageTables {
    */
   async readExhausted(day: string): Promise<{ id: KeyId; name: string; quota: number }[]> {
     const refused: Counted = "quota_exceeded";
-    const rows: { id: string; name: string; quota: number | string }[] = await this.tables.run(
+    const rows: { id: string; name: string; quota: number | string }[] = await this.database.run(
       (sql) => sql`SELECT k.id, k.name, k.quota FROM inkling_usage u JOIN inkling_keys k ON k.id = u.key_id
         WHERE u.day = ${day} AND k.quota IS NOT NULL AND k.revoked_at IS NULL GROUP BY k.id, k.name, k.quota
         HAVING SUM(CASE WHEN u.lookup IN ${sql([...SCOPES])} THEN u.count ELSE 0 END) >= k.quota

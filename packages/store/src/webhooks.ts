@@ -9,10 +9,10 @@ import { randomBase62 } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
 import type { Author } from "./audit.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
+import type { Database } from "./database.ts";
 import { StoreError } from "./error.ts";
 import { isoTime, isoTimeOrNull, optionalNumber } from "./keys/day.ts";
 import type { EpochMs } from "./keys/key.ts";
-import type { Tables } from "./tables.ts";
 
 const SECRET_PREFIX = "whsec_";
 const SECRET_BYTES = 32;
@@ -48,27 +48,27 @@ export interface SigningWebhook {
 }
 
 export class WebhookStore {
-  private readonly tables: Tables;
+  private readonly database: Database;
 
-  constructor(tables: Tables) {
-    this.tables = tables;
+  constructor(database: Database) {
+    this.database = database;
   }
 
   /** Lists all webhooks, oldest first. */
   async list(): Promise<Webhook[]> {
-    const rows: WebhookRow[] = await this.tables.run(
+    const rows: WebhookRow[] = await this.database.run(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_webhooks ORDER BY created_at, id`,
     );
     return this.readRows(rows);
   }
 
   async find(id: string): Promise<Webhook | undefined> {
-    return this.tables.run((sql) => this.findIn(sql, id));
+    return this.database.run((sql) => this.findIn(sql, id));
   }
 
   /** @throws StoreError CONFLICT if there are MAX_WEBHOOKS already */
   add(wanted: NewWebhook, by: Author): Promise<IssuedWebhook> {
-    return this.tables.write(async (tx) => {
+    return this.database.write(async (tx) => {
       await lockAudit(tx);
       const rows: { count: number | string }[] = await tx`SELECT COUNT(*) AS count FROM inkling_webhooks`;
       if (Number(rows[0]?.count) >= MAX_WEBHOOKS)
@@ -79,9 +79,9 @@ export class WebhookStore {
         );
       const webhook: Webhook = Object.freeze({
         ...wanted,
-        id: `whk_${randomBase62(16, this.tables.randomBytes)}`,
+        id: `whk_${randomBase62(16, this.database.randomBytes)}`,
         author: by.author,
-        createdAt: this.tables.now(),
+        createdAt: this.database.now(),
         oldSecretUntil: undefined,
         disabledAt: undefined,
       });
@@ -100,7 +100,7 @@ export class WebhookStore {
    * @returns undefined if no webhook has this id
    */
   rotate(id: string, overlapUntil: EpochMs, by: Author): Promise<IssuedWebhook | undefined> {
-    return this.tables.write(async (tx) => {
+    return this.database.write(async (tx) => {
       await lockAudit(tx);
       const before = await this.findIn(tx, id);
       if (before === undefined) return undefined;
@@ -115,7 +115,7 @@ export class WebhookStore {
 
   /** Removes a webhook with its secrets and deliveries. @returns the webhook; undefined if no webhook has this id */
   remove(id: string, by: Author): Promise<Webhook | undefined> {
-    return this.tables.write(async (tx) => {
+    return this.database.write(async (tx) => {
       // Before the lock, because changes to keys wait for it.
       await tx`DELETE FROM inkling_deliveries WHERE webhook_id = ${id}`;
       await lockAudit(tx);
@@ -132,12 +132,12 @@ export class WebhookStore {
    * @returns false if it is already disabled or removed
    */
   disable(id: string): Promise<boolean> {
-    return this.tables.write(async (tx) => {
+    return this.database.write(async (tx) => {
       await tx`UPDATE inkling_deliveries SET state = 'ended' WHERE webhook_id = ${id} AND state = 'waiting'`;
       await lockAudit(tx);
       const before = await this.findIn(tx, id);
       if (before === undefined || before.disabledAt !== undefined) return false;
-      const webhook: Webhook = Object.freeze({ ...before, disabledAt: this.tables.now() });
+      const webhook: Webhook = Object.freeze({ ...before, disabledAt: this.database.now() });
       await tx`UPDATE inkling_webhooks SET disabled_at = ${webhook.disabledAt} WHERE id = ${id}`;
       await this.audit(tx, { author: "inkling", source: undefined }, "webhook-disabled", before, webhook);
       return true;
@@ -149,7 +149,7 @@ export class WebhookStore {
    * @returns undefined if no webhook has this id
    */
   enable(id: string, by: Author): Promise<Webhook | undefined> {
-    return this.tables.write(async (tx) => {
+    return this.database.write(async (tx) => {
       await lockAudit(tx);
       const before = await this.findIn(tx, id);
       if (before?.disabledAt === undefined) return before;
@@ -162,14 +162,14 @@ export class WebhookStore {
 
   /** Reads a webhook with the secrets that sign its deliveries. @returns undefined if no webhook has this id */
   async signing(id: string): Promise<SigningWebhook | undefined> {
-    const rows: (WebhookRow & SecretRow)[] = await this.tables.run(
+    const rows: (WebhookRow & SecretRow)[] = await this.database.run(
       (sql) => sql`SELECT ${columns(sql)}, secret, old_secret FROM inkling_webhooks WHERE id = ${id}`,
     );
     const [row] = rows;
     if (row === undefined) return undefined;
     const [webhook] = this.readRows([row]);
     if (webhook === undefined) return undefined;
-    const isOldInUse = row.old_secret !== null && (webhook.oldSecretUntil ?? 0) > this.tables.now();
+    const isOldInUse = row.old_secret !== null && (webhook.oldSecretUntil ?? 0) > this.database.now();
     return { webhook, secrets: isOldInUse ? [row.secret, row.old_secret!] : [row.secret] };
   }
 
@@ -179,11 +179,11 @@ export class WebhookStore {
   }
 
   private readRows(rows: readonly WebhookRow[]): Webhook[] {
-    return this.tables.unreadable.read("webhooks", rows, fromRow, ({ id }) => id);
+    return this.database.unreadable.read("webhooks", rows, fromRow, ({ id }) => id);
   }
 
   private newSecret(): string {
-    const bytes = this.tables.randomBytes(SECRET_BYTES);
+    const bytes = this.database.randomBytes(SECRET_BYTES);
     return `${SECRET_PREFIX}${Buffer.from(bytes).toString("base64")}`;
   }
 
@@ -197,7 +197,7 @@ export class WebhookStore {
   ): Promise<void> {
     const json = (webhook: Webhook | undefined) => webhook && webhookJson(webhook);
     const entry = { ...by, action, subject: (after ?? before)!.id, before: json(before), after: json(after) };
-    return insertAudit(tx, [entry], this.tables.now());
+    return insertAudit(tx, [entry], this.database.now());
   }
 }
 

@@ -3,7 +3,7 @@
 
 import type { HostReport } from "@inkling/data";
 import { readHostReport } from "@inkling/data";
-import type { Tables } from "@inkling/store/tables";
+import type { Database } from "@inkling/store/database";
 import { HOSTS, listHosts } from "../../../packages/operations/src/hosts.ts";
 import type { Target } from "../target.ts";
 
@@ -46,7 +46,7 @@ export default function hostReports(): Target {
     check: async (input) => {
       const report = Buffer.from(input).toString("utf8");
       const row = { id: "h1", contact_at: String(NOW - 5_000), report, now: String(NOW) };
-      const tables = { isShared: true, clock: () => "", run: async () => [row] } as unknown as Tables;
+      const tables = { isShared: true, clock: () => "", run: async () => [row] } as unknown as Database;
       const hosts = await listHosts(tables);
       output.parse({ shared: true, hosts });
       const shown = JSON.stringify(hosts);

@@ -186,7 +186,7 @@ test("a key can be used as soon as it is in force, and a server that stops leave
 async function openTables(url: string) {
   const store = await openStore(url, { timeoutMs: 60_000 });
   cleanUps.push(() => store.close());
-  return store.tables;
+  return store.database;
 }
 
 const request = (sequence: number, taken: GroupRequest["taken"], since = Date.now()): GroupRequest => ({

@@ -8,8 +8,9 @@ import { SQL } from "bun";
 import { clockProblem } from "../../../packages/cli/src/runtime/doctor-checks.ts";
 import type { ServerOptions } from "../../../packages/server/src/run/server.ts";
 import type { Database } from "../../../packages/store/src/database.ts";
+import { NOTICED } from "../../../packages/store/src/database.ts";
 import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
-import { NOTICED, NoticeListener } from "../../../packages/store/src/notices.ts";
+import { NoticeListener } from "../../../packages/store/src/notices.ts";
 import { openStore, type Store } from "../../../packages/store/src/store.ts";
 import { Postgres } from "../../harness/postgres.ts";
 import { FLAG_ADDRESS, startGroupHost } from "../../harness/server.ts";
@@ -131,7 +132,7 @@ test("notices that come and go, or stay away, are reported once an hour; the sta
   let end = () => {};
   let isDropping = false;
   const database = {
-    dialect: "postgres",
+    isShared: true,
     connectForNotices: (onEnd: () => void) => {
       end = onEnd;
       return {

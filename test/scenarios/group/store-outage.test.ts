@@ -9,7 +9,7 @@ import { UsageRecorder } from "../../../packages/server/src/limits/usage-recorde
 import { StoreError } from "../../../packages/store/src/error.ts";
 import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
 import { Keyring } from "../../../packages/store/src/keys/keyring.ts";
-import { liveKeys } from "../../../packages/store/src/keys/live-keys.ts";
+import { liveKeys } from "../../../packages/store/src/live-keys.ts";
 import { openStore, type Store } from "../../../packages/store/src/store.ts";
 import { POSTGRES_PASSWORD, Postgres } from "../../harness/postgres.ts";
 import { drilled } from "../../harness/recorded-rows.ts";

@@ -4,7 +4,7 @@
 
 import { UsageRecorder } from "../../../packages/server/src/limits/usage-recorder.ts";
 import { Keyring } from "../../../packages/store/src/keys/keyring.ts";
-import { liveKeys } from "../../../packages/store/src/keys/live-keys.ts";
+import { liveKeys } from "../../../packages/store/src/live-keys.ts";
 import { openStore } from "../../../packages/store/src/store.ts";
 
 /** A line of output. */

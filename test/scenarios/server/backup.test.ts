@@ -24,7 +24,7 @@ import { startServer } from "../../../packages/server/src/run/server.ts";
 import { Database as StoreDatabase } from "../../../packages/store/src/database.ts";
 import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
 import { hashToken } from "../../../packages/store/src/keys/token.ts";
-import { MIGRATIONS, migrate } from "../../../packages/store/src/migrations.ts";
+import { MIGRATIONS } from "../../../packages/store/src/migrations.ts";
 import { openStore, type Store } from "../../../packages/store/src/store.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { tokensOf } from "../../harness/key-updates.ts";
@@ -100,7 +100,7 @@ const rowsOf = <Name extends string>(host: Host, names: readonly Name[]): Promis
   withStore(host, async (store) => {
     const found: [string, Row[]][] = [];
     for (const name of names) {
-      const rows: Row[] = await store.tables.run((sql) => sql.unsafe(`SELECT * FROM inkling_${name}`));
+      const rows: Row[] = await store.database.run((sql) => sql.unsafe(`SELECT * FROM inkling_${name}`));
       const plain = rows.map((row) =>
         Object.fromEntries(
           Object.entries(row)
@@ -116,7 +116,7 @@ const content = (host: Host) => rowsOf(host, CONTENT);
 
 const decide = (host: Host, count: number, prefix = "asm") =>
   withStore(host, (store) =>
-    store.tables.write(async (tx) => {
+    store.database.write(async (tx) => {
       const rows = Array.from({ length: count }, (_, i) => ({
         id: `${prefix}_${String(i).padStart(16, "0")}`,
         created_at: Date.now() - i,
@@ -312,8 +312,8 @@ describe("a backup", () => {
   test("from an earlier version is migrated while it is restored", async () => {
     const { folder } = unpacked(archive);
     const file = join(folder, "older.db");
-    const tables = new StoreDatabase(file);
-    await migrate(tables, 0, MIGRATIONS.slice(0, 1));
+    const tables = new StoreDatabase(file, {}, { migrations: MIGRATIONS.slice(0, 1) });
+    await tables.ready();
     await tables.close();
     const database = new Database(file);
     database.run("ATTACH ? AS newer", [join(folder, "inkling.db")]);
@@ -769,7 +769,7 @@ describe("database copy", () => {
     const source = FRESH.sqlite();
     await fill(source);
     await withStore(source, (store) =>
-      store.tables.write((tx) => tx`UPDATE inkling_audit SET subject = 'a' || char(0) || 'b'`, true),
+      store.database.write((tx) => tx`UPDATE inkling_audit SET subject = 'a' || char(0) || 'b'`, true),
     );
     const database = await postgres.freshDatabase();
     expect(await copy(source, database)).toMatchObject({ code: 1, out: "" });

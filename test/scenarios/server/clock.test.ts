@@ -21,9 +21,9 @@ import { UsageRecorder } from "../../../packages/server/src/limits/usage-recorde
 import { DAY_MS, dayOf } from "../../../packages/store/src/keys/day.ts";
 import type { Key } from "../../../packages/store/src/keys/key.ts";
 import { Keyring } from "../../../packages/store/src/keys/keyring.ts";
-import { liveKeys } from "../../../packages/store/src/keys/live-keys.ts";
 import { hashToken } from "../../../packages/store/src/keys/token.ts";
-import { liveOverrides } from "../../../packages/store/src/overrides/live-overrides.ts";
+import { liveKeys } from "../../../packages/store/src/live-keys.ts";
+import { liveOverrides } from "../../../packages/store/src/live-overrides.ts";
 import type { UsageBatch } from "../../../packages/store/src/usage.ts";
 import { keyUpdate, updateOf } from "../../harness/key-updates.ts";
 import { drilled } from "../../harness/recorded-rows.ts";
@@ -184,7 +184,7 @@ describe.each(CLOCKS)("a clock that was %s", (name, offMs, atStart) => {
     const counts = { keys: 0, overrides: 0 };
     const loader = liveKeys({
       store: {
-        label: "a database",
+        database: { label: "a database" },
         readKeyStamp: async () => "same",
         loadKeys: async () => {
           counts.keys++;
@@ -198,11 +198,13 @@ describe.each(CLOCKS)("a clock that was %s", (name, offMs, atStart) => {
     const inForce = () => (override.expiresAt! > clock.now ? [override] : []);
     const cache = liveOverrides({
       store: {
-        label: "a database",
-        readStamp: async () => "same",
-        load: async () => {
-          counts.overrides++;
-          return { stamp: "same", overrides: inForce().map(() => FLAGGED) };
+        database: { label: "a database" },
+        overrides: {
+          readStamp: async () => "same",
+          load: async () => {
+            counts.overrides++;
+            return { stamp: "same", overrides: inForce().map(() => FLAGGED) };
+          },
         },
       },
       dataDir: temporaryFolder(),

@@ -14,7 +14,7 @@ import { openStore, parseNewKey } from "@inkling/store";
 import { runHere } from "../../../packages/cli/src/program.testing.ts";
 import { FolderObjects } from "../../../packages/data/src/channel/folder-objects.ts";
 import { Database } from "../../../packages/store/src/database.ts";
-import { MIGRATIONS, migrate } from "../../../packages/store/src/migrations.ts";
+import { MIGRATIONS } from "../../../packages/store/src/migrations.ts";
 import { randomBelow } from "../../harness/random.ts";
 import { drilled, IS_DRILL } from "../../harness/recorded-rows.ts";
 import { smallCity, smallRelease, temporaryFolder } from "../../harness/release.ts";
@@ -225,8 +225,8 @@ test("a restore that is killed leaves the database as it was, or all of the back
 test("an upgrade that is killed leaves the tables of the old version, or those of the new one", async () => {
   const folder = temporaryFolder();
   const old = join(folder, "old.db");
-  const database = new Database(`sqlite://${old}`);
-  await migrate(database, 0, MIGRATIONS.slice(0, 1));
+  const database = new Database(`sqlite://${old}`, {}, { migrations: MIGRATIONS.slice(0, 1) });
+  await database.ready();
   await database.close();
   fillOld(old);
   const upgraded = join(folder, "inkling.db");

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { openStore } from "@inkling/store";
 import { Database } from "../../../packages/store/src/database.ts";
-import { MIGRATIONS, migrate } from "../../../packages/store/src/migrations.ts";
+import { MIGRATIONS } from "../../../packages/store/src/migrations.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { inkling } from "../../harness/inkling.ts";
 import { Postgres } from "../../harness/postgres.ts";
@@ -37,8 +37,7 @@ const URLS: Readonly<Record<string, () => Promise<string>>> = {
 /** Writes the database as the earlier version left it. @returns its URL */
 async function earlierDatabase(backend: string): Promise<string> {
   const url = await URLS[backend]!();
-  const database = new Database(url);
-  await migrate(database, 0, MIGRATIONS.slice(0, 1));
+  const database = new Database(url, {}, { migrations: MIGRATIONS.slice(0, 1) });
   const names = ["inkling_keys", ...Object.keys(TABLES).filter((name) => name !== "inkling_keys")];
   for (const name of names) await database.run((sql) => sql`INSERT INTO ${sql(name)} ${sql(TABLES[name]!)}`);
   await database.close();
@@ -78,16 +77,16 @@ describe.each(Object.keys(URLS))("a database of an earlier version on %s", (back
       ["disposable", false],
       ["is_tor_exit", true],
     ]);
-    const rows = await store.tables.run(
+    const rows = await store.database.run(
       (sql) => sql`SELECT ref, action, outcome FROM inkling_decisions ORDER BY ref`,
     );
     expect([...rows]).toEqual([
       { ref: "user-1", action: "deny", outcome: "fraud" },
       { ref: "user-2", action: "allow", outcome: null },
     ]);
-    const [webhook] = await store.tables.run((sql) => sql`SELECT events FROM inkling_webhooks`);
+    const [webhook] = await store.database.run((sql) => sql`SELECT events FROM inkling_webhooks`);
     expect(webhook.events).toBe("decision.changed feed.held data.stale key.quota_reached");
-    const [ruleset] = await store.tables.run((sql) => sql`SELECT number, text FROM inkling_rulesets`);
+    const [ruleset] = await store.database.run((sql) => sql`SELECT number, text FROM inkling_rulesets`);
     expect(Number(ruleset.number)).toBe(1);
     const key = (await store.listKeys()).find(({ name }) => name === "checkout")!;
     const usage = await store.usage.readByDay(key.id, "2000-01-01", "2999-12-31");

@@ -192,7 +192,7 @@ Examples:
     }
     const file = resolve(flags.from ?? join(settings.dataDir, DATA_FOLDER.database));
     const source = { ...settings, databaseUrl: `${SQLITE}${file}` };
-    const from = await withExistingStore(source, async (store) => store.label);
+    const from = await withExistingStore(source, async (store) => store.database.label);
     const line = new LiveLine(context.terminal);
     const copying = withLongStore(databaseUrl, async (store) => {
       const rows = await store.copy.take({
@@ -208,7 +208,7 @@ Examples:
           line.show(() => `${table}: ${formatCount(done)} of ${formatCount(total)} rows`);
         },
       });
-      return { from, to: store.label, rows };
+      return { from, to: store.database.label, rows };
     });
     const copied = await copying.finally(() => line.clear());
     return {

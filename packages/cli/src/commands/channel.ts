@@ -296,7 +296,7 @@ function publicKeyIn(path: string): string {
  */
 async function serversOf(settings: Settings, statement: Statement) {
   if (!isSharedDatabase(settings.databaseUrl)) return undefined;
-  const hosts = await withExistingStore(settings, (store) => listHosts(store.tables));
+  const hosts = await withExistingStore(settings, (store) => listHosts(store.database));
   return hosts.flatMap(({ name, state, release, channel }) => {
     if (channel?.name !== statement.channel) return [];
     return {

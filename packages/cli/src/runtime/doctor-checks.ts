@@ -335,7 +335,7 @@ async function database({ settings, now }: CheckInput): Promise<Finding> {
   if (full !== undefined) return full;
   return withStore(settings, async (store) => {
     const keys = await countKeys(store, now.getTime());
-    const found = `${store.label}; active keys: ${keys.live} live, ${keys.sandbox} sandbox`;
+    const found = `${store.database.label}; active keys: ${keys.live} live, ${keys.sandbox} sandbox`;
     try {
       await store.checkWritable();
     } catch (error) {

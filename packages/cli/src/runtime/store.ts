@@ -75,7 +75,7 @@ export async function withStore<T>(settings: Settings, work: (store: Store) => P
 function unlessEmpty<T>(settings: Settings, work: (store: Store) => Promise<T>) {
   return async (store: Store): Promise<T> => {
     if (isEmptyStamp(await store.readKeyStamp()) && knowsKeys(settings.dataDir))
-      throw lostError(settings, `${store.label} is empty`);
+      throw lostError(settings, `${store.database.label} is empty`);
     return work(store);
   };
 }

@@ -54,7 +54,7 @@ function services(current: LoadedRelease | undefined, counts = new Counts(), ove
     decisions: { state: { waiting: 3, stored: 70, dropped: 5, recalled: 6, notRecalled: 2 } },
     store: {
       retention: { decisions: { bytes: 2_000 } },
-      tables: { unreadable: { counts: new Map([["keys", 2]]) } },
+      database: { unreadable: { counts: new Map([["keys", 2]]) } },
     },
     webhooks: {
       attempts: new Map([["delivered", 5]]),

@@ -93,7 +93,7 @@ const READERS: Readers = {
   inkling_overrides: ({ overrides }) => overrides.current.all.length,
   inkling_overrides_checked_timestamp_seconds: ({ overrides }) => seconds(overrides.state.checkedAt),
   inkling_unreadable_rows: ({ store }) =>
-    Array.from(store.tables.unreadable.counts, ([table, count]) => [{ table }, count]),
+    Array.from(store.database.unreadable.counts, ([table, count]) => [{ table }, count]),
   inkling_database_reachable: ({ keyring }) => flag(keyring.state.failures === 0),
   inkling_keys_checked_timestamp_seconds: ({ keyring }) => seconds(keyring.state.checkedAt),
   inkling_keys_revoked_here: ({ keyring }) => keyring.refused.size,

@@ -4,10 +4,10 @@
 import type { ServerSettings } from "@inkling/contract";
 import type { FeedTable, Updates } from "@inkling/operations";
 import type { Keyring } from "@inkling/store/keys/keyring";
-import type { LiveKeys } from "@inkling/store/keys/live-keys";
+import type { LiveKeys } from "@inkling/store/live-keys";
+import type { LiveOverrides } from "@inkling/store/live-overrides";
+import type { LiveRulesets } from "@inkling/store/live-rulesets";
 import type { NoticeListener } from "@inkling/store/notices";
-import type { LiveOverrides } from "@inkling/store/overrides/live-overrides";
-import type { LiveRulesets } from "@inkling/store/rulesets/live-rulesets";
 import type { Store } from "@inkling/store/store";
 import type { LivePrecisions } from "../decisions/live-precisions.ts";
 import type { DecisionRecorder } from "../decisions/recorder.ts";

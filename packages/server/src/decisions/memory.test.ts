@@ -119,7 +119,7 @@ describe("a mailbox that was labelled fraud", () => {
     expect(replayed).toContainEqual([second.id, "deny"]);
     expect(replay.report.changed).toBe(0);
     const everything = JSON.stringify([
-      await store.tables.run((sql) => sql`SELECT * FROM inkling_decisions`),
+      await store.database.run((sql) => sql`SELECT * FROM inkling_decisions`),
       lines,
       second.history,
     ]);
@@ -146,7 +146,7 @@ describe("a ruleset that reads no memory", () => {
     const { ask, store, recalls } = await setUp("");
     await ask(visitor("jane@acme.com", { account: "account-81" }));
     expect(recalls()).toBe(0);
-    const rows = await store.tables.run(
+    const rows = await store.database.run(
       (sql) => sql`SELECT mailbox_hash, network_hash, address_hash, account_hash FROM inkling_decisions`,
     );
     const hash = expect.stringMatching(/^[\w-]{16}$/);

@@ -6,8 +6,8 @@
 //
 // Hosts cannot deadlock, because a statement locks its own host's row first, and then keys in order.
 
+import type { Database } from "@inkling/store/database";
 import type { EpochMs, KeyId } from "@inkling/store/keys/key";
-import type { Tables } from "@inkling/store/tables";
 import type { SQL } from "bun";
 import { type GroupRequest, type GroupTotals, LATE_MS } from "./group-counts.ts";
 
@@ -34,21 +34,21 @@ export interface GroupAnswer extends GroupTotals {
 }
 
 export class GroupTables {
-  private readonly tables: Tables;
+  private readonly database: Database;
   private readonly host: HostId;
   /** Distinguishes this process from earlier ones of the same host. */
   private readonly run = crypto.randomUUID();
   /** The database's time of the last answer. */
   private readAt: EpochMs = 0;
 
-  constructor(tables: Tables, host: HostId) {
-    this.tables = tables;
+  constructor(database: Database, host: HostId) {
+    this.database = database;
     this.host = host;
   }
 
   /** @param report this host's report, for the other hosts to read */
   async exchange(request: GroupRequest, report?: string): Promise<GroupAnswer> {
-    const row = await this.tables.run((sql) => this.send(sql, request, report ?? null));
+    const row = await this.database.run((sql) => this.send(sql, request, report ?? null));
     const now = Number(row.now);
     this.readAt = now;
     return {
@@ -63,7 +63,7 @@ export class GroupTables {
   /** Counts the last request, and leaves the group. */
   async leave(request: GroupRequest): Promise<void> {
     await this.exchange(request);
-    await this.tables.run((sql) => sql`DELETE FROM inkling_hosts WHERE id = ${this.host}`);
+    await this.database.run((sql) => sql`DELETE FROM inkling_hosts WHERE id = ${this.host}`);
   }
 
   /** Sends and reads everything as JSON in a single row, because a statement's cost depends on its rows and columns. */

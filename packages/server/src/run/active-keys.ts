@@ -9,8 +9,8 @@ import { messageOf, Poller } from "@inkling/data";
 import { adoptKey } from "@inkling/store/adopt-key";
 import { type KeyId, KeyInputError } from "@inkling/store/keys/key";
 import { type KeyUpdate, recordsOf } from "@inkling/store/keys/key-table";
-import type { KeyHost, LiveKeys } from "@inkling/store/keys/live-keys";
 import type { Revocation, RevokedFile } from "@inkling/store/keys/revoked-file";
+import type { KeyHost, LiveKeys } from "@inkling/store/live-keys";
 import type { Services } from "../admin/services.ts";
 import { StartError } from "../http/start-error.ts";
 

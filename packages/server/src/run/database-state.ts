@@ -3,7 +3,7 @@
 
 import { EMPTY_HINT, EmptyDatabaseError, type Live, Poller } from "@inkling/data";
 import { StoreError } from "@inkling/store/error";
-import { RULESET_HINT, RulesetRefused } from "@inkling/store/rulesets/live-rulesets";
+import { RULESET_HINT, RulesetRefused } from "@inkling/store/live-rulesets";
 import type { Services } from "../admin/services.ts";
 import { REVOKED_HINT } from "./active-keys.ts";
 
@@ -40,7 +40,7 @@ function databaseWarnings(
 ): string[] {
   const found: string[] = [];
   const { error } = keyLoader.state;
-  if (store.isFileGone) {
+  if (store.database.isFileGone) {
     found.push(
       "the database file is missing, but the last known keys and overrides still apply; restore a backup",
     );

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import type { ServerSettings } from "@inkling/contract";
 import { DATA_FOLDER, serverId } from "@inkling/data";
 import { Keyring } from "@inkling/store/keys/keyring";
-import { liveKeys } from "@inkling/store/keys/live-keys";
 import { RevokedFile } from "@inkling/store/keys/revoked-file";
-import { liveOverrides } from "@inkling/store/overrides/live-overrides";
-import { liveRulesets } from "@inkling/store/rulesets/live-rulesets";
+import { liveKeys } from "@inkling/store/live-keys";
+import { liveOverrides } from "@inkling/store/live-overrides";
+import { liveRulesets } from "@inkling/store/live-rulesets";
 import { openStore, type Store } from "@inkling/store/store";
 import type { Foundation, Services, Serving } from "../admin/services.ts";
 import { livePrecisions } from "../decisions/live-precisions.ts";
@@ -89,16 +89,16 @@ export async function openServices(
   });
   decisions.start();
   closers.push(() => decisions.stop());
-  if (settings.decisions && settings.memoryKey === undefined && store.tables.isShared)
+  if (settings.decisions && settings.memoryKey === undefined && store.database.isShared)
     log.info("memory-not-shared", { hint: "set INKLING_MEMORY_KEY to the same value on every host" });
   const retention = startRetention(settings, store, log);
   closers.push(() => retention.stop());
 
   let group: GroupExchange | undefined;
-  if (store.tables.isShared) {
+  if (store.database.isShared) {
     const counts = groupCounts({ settings, cells, keyring });
     keys.group = counts;
-    const source = new GroupTables(store.tables, host);
+    const source = new GroupTables(store.database, host);
     group = new GroupExchange({ counts, source, keys, clock, serving, log });
     closers.push(() => group?.stop());
   }
@@ -106,13 +106,13 @@ export async function openServices(
   const live = { dataDir, ...checks, log };
   const overrides = liveOverrides({
     ...live,
-    store: store.overrides,
+    store,
     onChange: () => serving.publish("overrides"),
   });
   closers.push(() => overrides.stop());
   const rulesets = liveRulesets({
     ...live,
-    store: store.rulesets,
+    store,
     onChange: () => serving.publish("rulesets"),
   });
   closers.push(() => rulesets.stop());
@@ -171,9 +171,9 @@ const LABEL_WAIT_MS = { worker: 300, host: 1_500 };
 
 function labelWaitMs(
   { workers }: Pick<ServerSettings, "workers">,
-  { tables }: Pick<Store, "tables">,
+  { database }: Pick<Store, "database">,
 ): number {
-  if (tables.isShared) return LABEL_WAIT_MS.host;
+  if (database.isShared) return LABEL_WAIT_MS.host;
   return workers > 1 ? LABEL_WAIT_MS.worker : 0;
 }
 

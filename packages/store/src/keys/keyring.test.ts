@@ -7,12 +7,13 @@ import { eventLog, type LoggedEvent } from "../../../../test/harness/logged-even
 import { randomBelow } from "../../../../test/harness/random.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { freshToken } from "../../../../test/harness/tokens.ts";
+import { type LiveKeysOptions, liveKeys } from "../live-keys.ts";
+import type { Store } from "../store.ts";
 import { type Key, NAME_FROM_SETTINGS, rowFromKey } from "./key.ts";
 import { keyCopy, keyCopyText, readKeyCopy } from "./key-copy.ts";
 import { parseNewKey } from "./key-input.ts";
 import { KeyTable, type KeyUpdate, type TokenRecord } from "./key-table.ts";
 import { Keyring } from "./keyring.ts";
-import { type KeySource, type LiveKeysOptions, liveKeys } from "./live-keys.ts";
 import { hashToken } from "./token.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
@@ -29,8 +30,8 @@ function key(id: string, change: Partial<Key> = {}): Key {
 }
 
 /** A store in memory. Every token in `tokens` is active. */
-class FakeStore implements KeySource {
-  readonly label = "a database";
+class FakeStore implements Pick<Store, "readKeyStamp" | "loadKeys"> {
+  readonly database = { label: "a database" };
   tokens = new Map<string, { key: Key; validUntil?: number }>();
   stamp = "1";
   isUnreachable = false;

@@ -6,11 +6,12 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { join } from "node:path";
 import { DATA_FOLDER, EMPTY_HINT } from "@inkling/data";
 import type { Override } from "@inkling/engine";
-import { eventLog, type LoggedEvent } from "../../../../test/harness/logged-events.ts";
-import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
-import { exportFile, importedOverrides, overrideFile, readSnapshot, snapshotText } from "./file.ts";
-import { type LoadedOverrides, liveOverrides } from "./live-overrides.ts";
-import type { OverrideInputError } from "./override.ts";
+import { eventLog, type LoggedEvent } from "../../../test/harness/logged-events.ts";
+import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
+import { liveOverrides } from "./live-overrides.ts";
+import { exportFile, importedOverrides, overrideFile, readSnapshot, snapshotText } from "./overrides/file.ts";
+import type { OverrideInputError } from "./overrides/override.ts";
+import type { LoadedOverrides } from "./overrides.ts";
 
 const folder = temporaryFolder;
 
@@ -30,8 +31,9 @@ function override(id: string, over: Partial<Override> = {}): Override {
   };
 }
 
+const DATABASE = { label: "a database" };
+
 class FakeStore {
-  readonly label = "a database";
   overrides: Override[] = [];
   version = 1;
   isUnreachable = false;
@@ -60,7 +62,7 @@ async function setUp(store = new FakeStore(), dataDir = folder()) {
   const events: LoggedEvent[] = [];
   const clock = { now: 0 };
   const book = liveOverrides({
-    store,
+    store: { overrides: store, database: DATABASE },
     dataDir,
     now: () => clock.now,
     refreshMs: 1_000_000,
@@ -218,7 +220,11 @@ describe("the book", () => {
 
   test("looks in the background until it is stopped", async () => {
     const store = new FakeStore();
-    const book = liveOverrides({ store, dataDir: folder(), refreshMs: 2 });
+    const book = liveOverrides({
+      store: { overrides: store, database: DATABASE },
+      dataDir: folder(),
+      refreshMs: 2,
+    });
     await book.start();
     store.set(override("a"));
     while (book.current.all.length === 0) await Bun.sleep(1);

@@ -6,30 +6,21 @@
 import { join } from "node:path";
 import type { EventLog } from "@inkling/contract";
 import { DATA_FOLDER, EMPTY_HINT, EmptyDatabaseError, Live, SnapshotFile, storeSource } from "@inkling/data";
-import { type Override, Overrides } from "@inkling/engine";
-import type { EpochMs } from "../keys/key.ts";
-import { readSnapshot, snapshotText } from "./file.ts";
-import { overridesOf } from "./record.ts";
+import { Overrides } from "@inkling/engine";
+import type { EpochMs } from "./keys/key.ts";
+import { readSnapshot, snapshotText } from "./overrides/file.ts";
+import { overridesOf } from "./overrides/record.ts";
+import type { LoadedOverrides, OverrideStore } from "./overrides.ts";
+import type { Store } from "./store.ts";
 
 /** A change applies within a second. Half of that second is the wait, and the rest allows for reading. */
 const REFRESH_MS = 500;
 
-export interface LoadedOverrides {
-  /** Changes whenever any override changes. */
-  readonly stamp: string;
-  /** Overrides that were not removed. Some may have expired. */
-  readonly overrides: readonly Override[];
-}
-
-interface OverrideSource {
-  /** The database's address, without its password. */
-  readonly label: string;
-  readStamp(): Promise<string>;
-  load(): Promise<LoadedOverrides>;
-}
-
 interface LiveOverridesOptions {
-  readonly store: OverrideSource;
+  readonly store: {
+    readonly overrides: Pick<OverrideStore, "readStamp" | "load">;
+    readonly database: Pick<Store["database"], "label">;
+  };
   readonly dataDir: string;
   readonly now?: () => EpochMs;
   readonly refreshMs?: number;
@@ -53,8 +44,8 @@ export function liveOverrides(options: LiveOverridesOptions): LiveOverrides {
   return new Live({
     initial: Overrides.NONE,
     source: storeSource({
-      readStamp: () => store.readStamp(),
-      load: async () => compiled(await store.load()),
+      readStamp: () => store.overrides.readStamp(),
+      load: async () => compiled(await store.overrides.load()),
       countLost: ({ all }) => all.filter(({ expiresAt = Infinity }) => expiresAt > now()).length,
       what: "an override",
     }),
@@ -68,7 +59,7 @@ export function liveOverrides(options: LiveOverridesOptions): LiveOverrides {
     onChecked: (error, before) => {
       // The keyring already reports that the database is unreachable.
       if (!(error instanceof EmptyDatabaseError) || before instanceof EmptyDatabaseError) return;
-      const { label: database } = store;
+      const database = store.database.label;
       log?.error("database-empty", { database, overrides_in_copy: error.known, hint: EMPTY_HINT });
     },
     pollMs: refreshMs,

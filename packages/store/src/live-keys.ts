@@ -5,25 +5,16 @@
 import { join } from "node:path";
 import type { EventLog } from "@inkling/contract";
 import { DATA_FOLDER, EMPTY_HINT, EmptyDatabaseError, isEmptyStamp, Live, storeSource } from "@inkling/data";
-import type { EpochMs } from "./key.ts";
-import { holdsMadeKeys, keyCopy } from "./key-copy.ts";
-import { KeyTable, type KeyUpdate } from "./key-table.ts";
-import type { Keyring } from "./keyring.ts";
-
-export interface KeySource {
-  /** The database's address, without its password. */
-  readonly label: string;
-  /** Changes whenever a key or token changes. */
-  readKeyStamp(): Promise<string>;
-  /**
-   * Loads the keys that are not revoked.
-   * @param since the stamp of known keys; if possible, only what has changed since then is loaded
-   */
-  loadKeys(since?: string): Promise<KeyUpdate>;
-}
+import type { EpochMs } from "./keys/key.ts";
+import { holdsMadeKeys, keyCopy } from "./keys/key-copy.ts";
+import { KeyTable, type KeyUpdate } from "./keys/key-table.ts";
+import type { Keyring } from "./keys/keyring.ts";
+import type { Store } from "./store.ts";
 
 export interface LiveKeysOptions {
-  readonly store: KeySource;
+  readonly store: Pick<Store, "readKeyStamp" | "loadKeys"> & {
+    readonly database: Pick<Store["database"], "label">;
+  };
   readonly keyring: Pick<Keyring, "table" | "replace" | "recordCheck" | "recordFailure" | "stale">;
   readonly now?: () => EpochMs;
   /** Milliseconds between two checks of the store. */
@@ -138,7 +129,11 @@ function logLoss(error: Error, { store, log, isKeyChosen = false }: LiveKeysOpti
     log?.error("database-unreachable", { reason, hint });
     return;
   }
-  log?.error("database-empty", { database: store.label, keys_in_copy: error.known, hint: EMPTY_HINT });
+  log?.error("database-empty", {
+    database: store.database.label,
+    keys_in_copy: error.known,
+    hint: EMPTY_HINT,
+  });
   if (!isKeyChosen) return;
   const effect = "INKLING_API_KEY is accepted only if the copy has it";
   log?.error("chosen-key-not-created", { effect, hint: EMPTY_HINT });

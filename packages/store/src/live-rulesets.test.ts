@@ -2,10 +2,10 @@
 // The suite of Live (data/src/live/live.test.ts) tests what all live values have in common.
 
 import { expect, test } from "bun:test";
-import { eventLog, type LoggedEvent } from "../../../../test/harness/logged-events.ts";
-import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
+import { eventLog, type LoggedEvent } from "../../../test/harness/logged-events.ts";
+import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
 import { liveRulesets, RULESET_HINT, RulesetRefused } from "./live-rulesets.ts";
-import { loadedRuleset, NO_RULESET, type PublishedRuleset } from "./record.ts";
+import { loadedRuleset, NO_RULESET, type PublishedRuleset } from "./rulesets/record.ts";
 
 const ruleset = (number: number, text: string): PublishedRuleset => ({
   ...NO_RULESET,
@@ -22,10 +22,12 @@ function setUp(dataDir = temporaryFolder()) {
     store.isUnreachable ? Promise.reject(new Error("unreachable")) : Promise.resolve(value);
   const live = liveRulesets({
     store: {
-      readStamp: () => read(loadedRuleset(store.newest).version),
-      newest: () => read(store.newest),
-      before: (number) => read(store.older.findLast((one) => one.number < number)),
-      unreadable: { note: (_, id) => unreadable.add(id), forget: () => unreadable.clear() },
+      rulesets: {
+        readStamp: () => read(loadedRuleset(store.newest).version),
+        newest: () => read(store.newest),
+        before: (number) => read(store.older.findLast((one) => one.number < number)),
+      },
+      database: { unreadable: { note: (_, id) => unreadable.add(id), forget: () => unreadable.clear() } },
     },
     dataDir,
     refreshMs: 1_000_000,

@@ -6,36 +6,27 @@
 import { join } from "node:path";
 import type { EventLog } from "@inkling/contract";
 import { DATA_FOLDER, Live, SnapshotFile, storeSource } from "@inkling/data";
-import type { EpochMs } from "../keys/key.ts";
+import type { EpochMs } from "./keys/key.ts";
 import {
   loadedRuleset,
   NO_RULESET,
   type PublishedRuleset,
   readRulesetSnapshot,
   rulesetSnapshot,
-} from "./record.ts";
+} from "./rulesets/record.ts";
+import type { RulesetStore } from "./rulesets.ts";
+import type { UnreadableRows } from "./unreadable.ts";
 
 const REFRESH_MS = 500;
 
 export const RULESET_HINT =
   "upgrade this server, or publish a ruleset that it can read: `inkling rules rollback`";
 
-interface RulesetSource {
-  /** Reads the stamp of the newest ruleset: its number and its text's hash. */
-  readStamp(): Promise<string>;
-  /** Reads the newest ruleset, or NO_RULESET before the first one. */
-  newest(): Promise<PublishedRuleset>;
-  /** Reads the newest ruleset with a lower number. */
-  before(number: number): Promise<PublishedRuleset | undefined>;
-  /** The rows that this version cannot read. */
-  readonly unreadable: {
-    note(table: string, id: string, reason: string): void;
-    forget(table: string): void;
-  };
-}
-
 interface LiveRulesetOptions {
-  readonly store: RulesetSource;
+  readonly store: {
+    readonly rulesets: Pick<RulesetStore, "readStamp" | "newest" | "before">;
+    readonly database: { readonly unreadable: Pick<UnreadableRows, "note" | "forget"> };
+  };
   readonly dataDir: string;
   readonly now?: () => EpochMs;
   readonly refreshMs?: number;
@@ -57,7 +48,14 @@ export class RulesetRefused extends Error {
 }
 
 export function liveRulesets(options: LiveRulesetOptions): LiveRulesets {
-  const { store, dataDir, now = Date.now, refreshMs = REFRESH_MS, log, onChange } = options;
+  const {
+    store: { rulesets, database },
+    dataDir,
+    now = Date.now,
+    refreshMs = REFRESH_MS,
+    log,
+    onChange,
+  } = options;
   const snapshot = new SnapshotFile<PublishedRuleset>({
     path: join(dataDir, DATA_FOLDER.ruleset),
     now,
@@ -68,10 +66,10 @@ export function liveRulesets(options: LiveRulesetOptions): LiveRulesets {
   const live: LiveRulesets = new Live({
     initial: NO_RULESET,
     source: storeSource({
-      readStamp: () => store.readStamp(),
+      readStamp: () => rulesets.readStamp(),
       load: async () => {
-        const newest = await store.newest();
-        return loadedRuleset(live.current.number > 0 ? newest : await newestReadable(newest, store));
+        const newest = await rulesets.newest();
+        return loadedRuleset(live.current.number > 0 ? newest : await newestReadable(newest, rulesets));
       },
       countLost: ({ number }) => number,
       what: "a ruleset",
@@ -88,9 +86,9 @@ export function liveRulesets(options: LiveRulesetOptions): LiveRulesets {
       if (error instanceof RulesetRefused && error.message !== before?.message) {
         const { number: ruleset, message: reason } = error;
         log?.error("ruleset-refused", { ruleset, reason, hint: RULESET_HINT });
-        store.unreadable.note("rulesets", String(ruleset), reason);
+        database.unreadable.note("rulesets", String(ruleset), reason);
       }
-      if (error === undefined && before instanceof RulesetRefused) store.unreadable.forget("rulesets");
+      if (error === undefined && before instanceof RulesetRefused) database.unreadable.forget("rulesets");
     },
     pollMs: refreshMs,
     snapshot,
@@ -104,14 +102,17 @@ export function liveRulesets(options: LiveRulesetOptions): LiveRulesets {
  * the newest ruleset and keeps this one.
  * @returns the newest ruleset if this version can read none
  */
-async function newestReadable(newest: PublishedRuleset, store: RulesetSource): Promise<PublishedRuleset> {
+async function newestReadable(
+  newest: PublishedRuleset,
+  rulesets: Pick<RulesetStore, "before">,
+): Promise<PublishedRuleset> {
   for (let one: PublishedRuleset | undefined = newest; one !== undefined; ) {
     try {
       await checkRuleset(one);
       return one;
     } catch (error) {
       if (!(error instanceof RulesetRefused)) throw error;
-      one = await store.before(one.number);
+      one = await rulesets.before(one.number);
     }
   }
   return newest;
