@@ -24,7 +24,7 @@ export const PROCESSES = {
   compiler: "compiler/src/pipeline/main.ts",
 } as const;
 export const THREADS = {
-  worker: "server/src/run/worker-main.ts",
+  worker: "server/src/run/worker.ts",
   enrich: "bulk/src/enrich/worker.ts",
   verify: "server/src/releases/verify-thread.ts",
 } as const;

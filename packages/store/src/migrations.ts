@@ -209,7 +209,7 @@ export const MIGRATIONS: readonly Migration[] = [
         expires_at BIGINT,
         last_used_on TEXT
       )`,
-      // What one host counted in one hour. `counts` is JSON (telemetry/traffic.ts), read and written as a whole.
+      // What one host counted in one hour. `counts` is JSON (traffic-counts.ts), read and written as a whole.
       `CREATE TABLE inkling_traffic_hours (
         hour TEXT NOT NULL,
         host TEXT NOT NULL,

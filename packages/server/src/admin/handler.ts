@@ -7,9 +7,9 @@ import type { ValidAdminToken } from "@inkling/store/admin-token";
 import type { Author } from "@inkling/store/audit";
 import type { z } from "zod";
 import type { HostNames } from "../http/host-names.ts";
-import type { Traffic } from "../telemetry/traffic.ts";
 import type { DataActions, Services } from "./services.ts";
 import type { AdminSessions, Session } from "./sessions.ts";
+import type { Traffic } from "./traffic.ts";
 
 /** The server's services, and what only the admin API needs. */
 export interface AdminContext extends Services {

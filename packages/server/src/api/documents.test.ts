@@ -101,6 +101,6 @@ test("the start loads neither documents nor the admin API", () => {
     console.log(Object.keys(require.cache).join("\\n"))`;
   const loaded = Bun.spawnSync([process.execPath, "-e", code]).stdout.toString().split("\n");
   expect(loaded.some((path) => path.endsWith("/server/src/api/app.ts"))).toBe(true);
-  const lazy = /\/server\/src\/(?:openapi\/|admin\/(?!services|metrics))/;
+  const lazy = /\/server\/src\/(?:openapi\/|admin\/(?!services|metrics|traffic))/;
   expect(loaded.filter((path) => lazy.test(path))).toEqual([]);
 });

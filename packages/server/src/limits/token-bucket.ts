@@ -15,24 +15,6 @@ export interface RateDefaults {
   readonly burst: number;
 }
 
-/** What {@link Buckets.take} decided. */
-export interface Decision {
-  readonly allowed: boolean;
-  /**
-   * Burst size in lookups (the bucket's size); 0 if the key has no limit or no cell, in which case no RateLimit header
-   * applies.
-   */
-  readonly limit: number;
-  /** Whole seconds that an empty bucket takes to fill. */
-  readonly windowSeconds: number;
-  /** Whole lookups that are left. */
-  readonly remaining: number;
-  /** Whole seconds until the bucket is full again if nothing more is taken. */
-  readonly resetSeconds: number;
-  /** Whole seconds until the same request can succeed, if it fits into the bucket; 0 if it was allowed. */
-  readonly retryAfterSeconds: number;
-}
-
 /**
  * Returns the limits that apply to a key. Its own limits take precedence. A key with its own rate but no burst may
  * burst to twice its rate.
@@ -54,12 +36,20 @@ const MAX_NS = 2 ** 60;
 export const eachOf = (rate: number) => (rate > 0 ? Math.min(MAX_NS, Math.ceil(NS_PER_SECOND / rate)) : 0);
 
 /** One key's bucket. It is its own Decision, so that taking creates no object. */
-class Bucket implements Decision {
+class Bucket {
   allowed = true;
+  /**
+   * Burst size in lookups (the bucket's size); 0 if the key has no limit or no cell, in which case no RateLimit header
+   * applies.
+   */
   limit = 0;
+  /** Whole seconds that an empty bucket takes to fill. */
   windowSeconds = 0;
+  /** Whole lookups that are left. */
   remaining = 0;
+  /** Whole seconds until the bucket is full again if nothing more is taken. */
   resetSeconds = 0;
+  /** Whole seconds until the same request can succeed, if it fits into the bucket; 0 if it was allowed. */
   retryAfterSeconds = 0;
 
   private readonly key: Key;
@@ -103,6 +93,11 @@ class Bucket implements Decision {
     return Math.max(1, Math.ceil((missing + wanted - this.whole) / NS_PER_SECOND));
   }
 }
+
+/** What {@link Buckets.take} decided. */
+export type Decision = Readonly<
+  Pick<Bucket, "allowed" | "limit" | "windowSeconds" | "remaining" | "resetSeconds" | "retryAfterSeconds">
+>;
 
 const MAX_BUCKETS = 10_000;
 

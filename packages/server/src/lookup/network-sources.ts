@@ -163,16 +163,10 @@ class Tally<Row extends object> {
   }
 }
 
-interface SystemNetworks {
-  readonly organization: string | undefined;
-  readonly v4: readonly Prefix[];
-  readonly v6: readonly Prefix[];
-}
-
 const STEP_RECORDS = 4_096;
 
 /** Finds the networks of an AS; undefined if the AS has none. */
-function* networksOfSystem(asn: number, segment: IpSegment): Steps<SystemNetworks | undefined> {
+function* networksOfSystem(asn: number, segment: IpSegment) {
   const records = new Set<number>();
   let organization: string | undefined;
   for (let record = 1; record < segment.answers.count; record++) {

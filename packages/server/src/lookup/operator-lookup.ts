@@ -4,7 +4,7 @@
 // Cost: in small steps, a large network takes up to three seconds, and an AS up to one second. At most one such request
 // per token runs at a time, and at most two in all.
 
-import { type Action, type DecisionAnswer, MAX_NETWORKS } from "@inkling/contract";
+import { MAX_NETWORKS } from "@inkling/contract";
 import { messageOf, openRelease, ReleaseError } from "@inkling/data";
 import {
   Answerer,
@@ -25,17 +25,14 @@ import {
   toAsciiDomain,
 } from "@inkling/engine";
 import {
-  type Alternative,
   actionOfRule,
   alternatives,
   decideVisitor,
   factsRead,
   parseRuleset,
-  type Ruleset,
   UNSTORED_ID,
 } from "@inkling/engine/assess";
 import type { Steps } from "@inkling/operations";
-import type { EpochMs } from "@inkling/store/keys/key";
 import { overrideJson } from "@inkling/store/overrides/record";
 import type { PublishedRuleset } from "@inkling/store/rulesets/record";
 import { type Problem, problem, problemBody } from "../http/problems.ts";
@@ -46,22 +43,9 @@ import { networkUse, readAsn, readNetwork, summarizeNetworks } from "./network-s
 import { notAValue, reservedText } from "./value-texts.ts";
 
 /** A release that is in use, with the current overrides. */
-interface OperatorSource {
+interface OperatorSource extends Omit<AnswerSource, "allowMissing"> {
   readonly release: LoadedRelease;
-  readonly overrides: Overrides;
-  readonly now: EpochMs;
 }
-
-type VisitorAnswer =
-  | {
-      readonly decision: DecisionAnswer;
-      readonly alternatives: readonly Alternative[];
-      readonly thresholds: Ruleset["thresholds"];
-      readonly facts_read: readonly string[];
-      readonly rule_action: Action | null;
-    }
-  /** What is wrong with the visitor, one line per mistake. */
-  | { readonly refused: readonly string[] };
 
 /** The public API's message suggests `me`, which is not available in the admin API. */
 const NO_ADDRESS =
@@ -168,12 +152,16 @@ function* answersOf(
   return answers;
 }
 
-/** Assesses a visitor as a caller would send it, parsed from JSON. @throws RulesetError */
+/**
+ * Assesses a visitor as a caller would send it, parsed from JSON.
+ * @returns the answer, or what is wrong with the visitor, one line per mistake
+ * @throws RulesetError
+ */
 export function assessVisitor(
   source: OperatorSource,
   visitor: unknown,
   { number, text }: Pick<PublishedRuleset, "number" | "text">,
-): VisitorAnswer {
+) {
   const answerer = new Answerer();
   const ruleset = parseRuleset(text, number);
   const found = decideVisitor(visitor, ruleset, {

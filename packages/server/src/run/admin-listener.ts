@@ -5,13 +5,13 @@ import { ADMIN_PATH, ADMIN_PROBLEMS, type AdminProblemCode, MAX_IMPORT_BYTES } f
 import type { AdminApp } from "../admin/app.ts";
 import { METRICS_TYPE, metricsText } from "../admin/metrics.ts";
 import type { Services } from "../admin/services.ts";
+import { Traffic } from "../admin/traffic.ts";
 import { HostNames } from "../http/host-names.ts";
 import { listen } from "../http/listener.ts";
 import { loadOnce } from "../http/load-once.ts";
 import { AdminProblem, countProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { pathEnd, targetOf } from "../http/router.ts";
 import { verifyInThread } from "../releases/verify.ts";
-import { MINUTE_MS, Traffic } from "../telemetry/traffic.ts";
 import type { HostReporter } from "./host-reporter.ts";
 
 /**
@@ -33,15 +33,8 @@ export class AdminListener {
   constructor(services: Services, reporter: HostReporter) {
     this.services = services;
     this.reporter = reporter;
-    const { serving, settings, usage } = services;
-    this.traffic = new Traffic(
-      () => {
-        serving.refresh();
-        return serving.counts;
-      },
-      services.now,
-      (minute) => usage.recordTraffic(minute, minute.at - MINUTE_MS),
-    );
+    const { settings } = services;
+    this.traffic = new Traffic(services);
     this.hostNames = new HostNames([settings.adminHost, hostname(), ...settings.adminNames]);
     this.server = listen({
       what: "admin port",

@@ -1,4 +1,5 @@
-// worker.ts: runs one of several threads that answer requests on the same port.
+// worker.ts: runs one of several threads that answer requests on the same port. The primary (worker-pool.ts) starts the
+// thread and sends it messages.
 //
 // A worker opens no database. The primary sends it overrides, the ruleset, the name of the release, and the memory that
 // has keys, usage and limits.
@@ -10,28 +11,28 @@ import { Keyring } from "@inkling/store/keys/keyring";
 import { overridesOf } from "@inkling/store/overrides/record";
 import { NO_RULESET } from "@inkling/store/rulesets/record";
 import { DecisionCollector } from "../decisions/collector.ts";
+import { StartError } from "../http/start-error.ts";
 import { LimitCells } from "../limits/cells.ts";
 import { VisitorCounts } from "../limits/visitor-counts.ts";
 import { Counts } from "../telemetry/counts.ts";
+import { exitOnFault } from "../telemetry/exit-on-fault.ts";
 import { Log } from "../telemetry/log.ts";
+import { lineWriter, STANDARD_ERROR } from "../telemetry/standard-error.ts";
 import type { FromWorker, KeysMessage, ToWorker, WorkerStart } from "./messages.ts";
 import { ReleaseFollower } from "./release-follower.ts";
 import { RequestServer } from "./request-server.ts";
 
-/** How this thread sends messages to the primary, writes its log, and ends. */
-export interface WorkerHost {
-  send(message: FromWorker): void;
-  readonly writeLog: (lines: string) => void;
-  exit(code: number): void;
-}
+declare const self: Worker;
+
+const send = (message: FromWorker) => self.postMessage(message);
+const writeLog = lineWriter(STANDARD_ERROR);
 
 const ALIVE_MS = 1_000;
 /** Maximum milliseconds to wait at the end until the primary has received the last decisions. */
 const HAND_OVER_MS = 2_000;
 
-export class RequestWorker {
+class RequestWorker {
   private readonly slot: number;
-  private readonly host: WorkerHost;
   private readonly log: Log;
   private readonly releases: ReleaseFollower;
   private readonly keyring = new Keyring();
@@ -46,21 +47,20 @@ export class RequestWorker {
   private isListening = false;
   private isStopping = false;
 
-  constructor(start: WorkerStart, host: WorkerHost) {
+  constructor(start: WorkerStart) {
     const { settings, slot, version } = start;
     this.slot = slot;
-    this.host = host;
-    this.log = new Log({ level: settings.logLevel, write: host.writeLog, now: Date.now });
+    this.log = new Log({ level: settings.logLevel, write: writeLog, now: Date.now });
     this.cells = new LimitCells(start.cells.base, start.cells);
     this.releases = new ReleaseFollower(
       settings.dataDir,
       (name, reason, isFirst) => {
         if (isFirst) this.log.error("release-not-opened", { worker: slot, name, reason });
-        host.send({ type: "release-failed" });
+        send({ type: "release-failed" });
       },
       () => this.listen(),
     );
-    this.decisions = new DecisionCollector((message) => host.send(message));
+    this.decisions = new DecisionCollector(send);
     this.requestServer = new RequestServer(settings, {
       version,
       releases: this.releases,
@@ -75,7 +75,7 @@ export class RequestWorker {
       memoryKeys: start.memoryKeys,
       log: this.log,
     });
-    this.timer = setInterval(() => host.send({ type: "alive" }), ALIVE_MS);
+    this.timer = setInterval(() => send({ type: "alive" }), ALIVE_MS);
   }
 
   /** Processes a message from the primary. @throws StartError if the port is unavailable */
@@ -123,7 +123,7 @@ export class RequestWorker {
     await this.decisions.stop(HAND_OVER_MS);
     await this.releases.stop();
     this.log.flush();
-    this.host.exit(0);
+    process.exit(0); // ends this thread only
   }
 
   /** Hands over and logs what is left, because this thread is about to end. */
@@ -142,7 +142,7 @@ export class RequestWorker {
     if (lastError === undefined) keyring.recordCheck(Date.now());
     else keyring.recordFailure(lastError);
     Object.assign(keyring, { stale, unready, warnings });
-    this.host.send({ type: "keys", change });
+    send({ type: "keys", change });
   }
 
   /**
@@ -153,6 +153,22 @@ export class RequestWorker {
     if (!this.mayListen || !this.releases.isReady || this.isListening || this.isStopping) return;
     this.requestServer.listen();
     this.isListening = true;
-    this.host.send({ type: "listening" });
+    send({ type: "listening" });
   }
 }
+
+let worker: RequestWorker | undefined;
+exitOnFault((error) => {
+  if (worker !== undefined) return worker.crash(error);
+  new Log({ level: "error", write: writeLog, now: Date.now }).crash("uncaught-error", error, []);
+});
+
+self.onmessage = async ({ data: message }: MessageEvent<ToWorker>) => {
+  try {
+    if (message.type === "start") worker = new RequestWorker(message.start);
+    else await worker?.take(message);
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    send({ type: "failed", code: error.code, message: error.message, hint: error.hint });
+  }
+};

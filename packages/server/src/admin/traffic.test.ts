@@ -9,10 +9,13 @@ import { fetch } from "../../../../test/harness/checked-fetch.ts";
 import { testServerOptions } from "../../../../test/harness/server-options.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { startServer } from "../run/server.ts";
-import { type Counted, Counts, slotOf } from "./counts.ts";
+import { type Counted, Counts, slotOf } from "../telemetry/counts.ts";
 import { MINUTE_MS, Traffic } from "./traffic.ts";
 
 const NOON = Date.UTC(2026, 5, 1, 12);
+const trafficOf = (counts: Counts, now: () => number) =>
+  new Traffic({ serving: { counts, refresh() {} }, usage: { recordTraffic() {} }, now } as never);
+
 describe("answers are counted by what they contain", () => {
   test("flags, each by itself and all together", () => {
     for (const [bits, answer] of REPUTATION_ANSWERS.entries()) {
@@ -54,10 +57,7 @@ describe("minutes", () => {
   test("hold what came since the one before, for a day", async () => {
     const counts = new Counts();
     let now = NOON;
-    const traffic = new Traffic(
-      () => counts,
-      () => now,
-    );
+    const traffic = trafficOf(counts, () => now);
     const next = () => {
       now += MINUTE_MS;
       traffic.closeMinute();
@@ -92,10 +92,7 @@ describe("minutes", () => {
 
   test("batches, probes and documents do not change the latency of lookups of one value", async () => {
     const counts = new Counts();
-    const traffic = new Traffic(
-      () => counts,
-      () => NOON,
-    );
+    const traffic = trafficOf(counts, () => NOON);
     const record = (requests: number, ids: readonly Counted[], ms: number) => {
       for (const id of ids)
         for (let i = 0; i < requests; i++) counts.recordAnswer(slotOf(id), 200, "live", ms);
@@ -142,10 +139,7 @@ describe("minutes", () => {
   test("over the admin API, in steps", async () => {
     const counts = new Counts();
     let now = Date.parse("2026-06-01T11:50:00Z");
-    const traffic = new Traffic(
-      () => counts,
-      () => now,
-    );
+    const traffic = trafficOf(counts, () => now);
     const { ask } = await adminServer({ traffic });
     traffic.closeMinute();
     for (; now < Date.parse("2026-06-01T12:00:00Z"); ) {

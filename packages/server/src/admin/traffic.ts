@@ -1,28 +1,26 @@
 // traffic.ts: keeps counts of the last 24 hours, minute by minute, without addresses or keys.
 //
-// `onMinute` receives each minute with requests, and the store adds these up by hour (UsageRecorder.recordTraffic).
+// Minutes with requests are stored, added up by hour (UsageRecorder.recordTraffic).
 // The counts of requests and lookups leave out sandbox keys. Cost: nothing per request; 1 ms per minute.
 
 import { addTo, type Minute, perKind, type Tally, type TrafficCounts } from "@inkling/store/traffic-counts";
-import type { Counts } from "./counts.ts";
+import type { Counts } from "../telemetry/counts.ts";
+import type { Services } from "./services.ts";
 
 export const MINUTE_MS = 60_000;
 const MINUTES = 24 * 60;
 
+type TrafficServices = Pick<Services, "serving" | "usage" | "now">;
+
 export class Traffic {
-  private readonly read: () => Counts;
-  private readonly now: () => number;
-  private readonly onMinute: (minute: Minute) => void;
+  private readonly services: TrafficServices;
   /** The closed minutes, oldest first. */
   readonly minutes: Minute[] = [];
   private previous: TrafficCounts | undefined;
   private timer: ReturnType<typeof setInterval> | undefined;
 
-  /** @param read returns the current counts */
-  constructor(read: () => Counts, now: () => number, onMinute: (minute: Minute) => void = () => {}) {
-    this.read = read;
-    this.now = now;
-    this.onMinute = onMinute;
+  constructor(services: TrafficServices) {
+    this.services = services;
   }
 
   start(): void {
@@ -38,12 +36,14 @@ export class Traffic {
   }
 
   closeMinute(): void {
-    const totals = totalsOf(this.read());
+    const { serving, usage, now } = this.services;
+    serving.refresh();
+    const totals = totalsOf(serving.counts);
     const { previous } = this;
     this.previous = totals;
     if (previous === undefined) return;
     const minute = {
-      at: this.now(),
+      at: now(),
       requests: totals.requests - previous.requests,
       statuses: increases(previous.statuses, totals.statuses),
       lookups: increases(previous.lookups, totals.lookups),
@@ -56,7 +56,7 @@ export class Traffic {
       ),
     };
     this.minutes.push(minute);
-    if (minute.requests > 0) this.onMinute(minute);
+    if (minute.requests > 0) usage.recordTraffic(minute, minute.at - MINUTE_MS);
     if (this.minutes.length > MINUTES) this.minutes.shift();
   }
 }
