@@ -32,4 +32,5 @@ export * from "./segment/segment.ts";
 export * from "./text/base62.ts";
 export * from "./text/countries.ts";
 export * from "./text/issues.ts";
+export * from "./text/lists.ts";
 export * from "./text/times.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DATA_FOLDER } from "@inkling/data";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import type { Feed } from "./feed.ts";
-import { choose, chosenFeeds, readFeedChoice, writeFeedChoice } from "./feed-choice.ts";
+import { choose, type FeedChoice, isChosen, readFeedChoice, writeFeedChoice } from "./feed-choice.ts";
 
 const temp = temporaryFolder();
 
@@ -12,7 +12,7 @@ const usual = { id: "usual" } as Feed;
 const optional = { id: "optional", optIn: { why: "key", terms: "none" } } as Feed;
 const TABLE = [usual, optional];
 const NONE = { enabled: [], disabled: [] };
-const chosen = (choice: Parameters<typeof chosenFeeds>[1]) => chosenFeeds(TABLE, choice).map(({ id }) => id);
+const chosen = (choice: FeedChoice) => TABLE.filter((feed) => isChosen(feed, choice)).map(({ id }) => id);
 
 describe("which feeds are on", () => {
   test.each([

@@ -86,11 +86,6 @@ export function isChosen(
   return feed.optIn === undefined || enabled.includes(feed.id);
 }
 
-/** Returns the rows of `table` that the choice includes. */
-export function chosenFeeds(table: readonly Feed[], choice: FeedChoice): readonly Feed[] {
-  return table.filter((feed) => isChosen(feed, choice));
-}
-
 /** Returns the choice with one feed turned on or off. A feed in its default state is in neither list. */
 export function choose(choice: FeedChoice, feed: Pick<Feed, "id" | "optIn">, on: boolean): FeedChoice {
   const without = (list: readonly string[]) => list.filter((id) => id !== feed.id);

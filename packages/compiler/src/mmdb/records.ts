@@ -7,7 +7,7 @@
 //      families takes 0.7 s. Memory use is 16 to 32 bytes per record, because records are not kept; decode reads a
 //      record again
 
-import { IpAddress, type Prefix } from "@inkling/engine";
+import { append, IpAddress, type Prefix } from "@inkling/engine";
 import { Mmdb, MmdbError, type NetworkVisitor } from "./mmdb.ts";
 
 /** Called with one network (for IPv4, only `w0` is used) and the id of its record. */
@@ -128,11 +128,7 @@ export function networksBy<Key>(
       const keys = keysOf(id);
       if (keys.length === 0) return;
       const address = new IpAddress(family, family === 4 ? [w0] : [w0, w1, w2, w3]);
-      for (const key of keys) {
-        const known = networks.get(key);
-        if (known === undefined) networks.set(key, [{ address, bits }]);
-        else known.push({ address, bits });
-      }
+      for (const key of keys) append(networks, key, { address, bits });
     });
   }
   return networks;

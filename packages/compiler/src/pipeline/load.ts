@@ -14,7 +14,7 @@ import { dnsServersOf, makeResolver } from "@inkling/data/dns";
 import { HAS_SEEDS } from "@inkling/data/program";
 import { FEED_SETS, type FeedReport, type Release } from "@inkling/engine";
 import { type Feed, FeedError, hasSource } from "../catalog/feed.ts";
-import { chosenFeeds, readFeedChoice } from "../catalog/feed-choice.ts";
+import { isChosen, readFeedChoice } from "../catalog/feed-choice.ts";
 import { feedTable } from "../catalog/feed-table.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { type Candidate, type FeedCopy, isCopy, isNew } from "../fetch/copy.ts";
@@ -303,7 +303,7 @@ export async function loadFeeds(
 ): Promise<LoadedFeed[]> {
   const choice = readFeedChoice(request.dataDir);
   const feeds = feedTable([...(request.ownFeeds ?? []), ...(choice.added ?? [])], builtIn);
-  const chosen = chosenFeeds(feeds, choice);
+  const chosen = feeds.filter((feed) => isChosen(feed, choice));
   for (const feed of feeds) if (!chosen.includes(feed)) destroyExpired(feed, request.dataDir, now());
   const loaded = new Map(arrived.map((one) => [one.feed.id, one]));
   const waiting = chosen.filter(({ id }) => !loaded.has(id));

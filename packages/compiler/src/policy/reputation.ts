@@ -4,7 +4,7 @@
 //
 // verdict.ts contains the rules for one address. This file applies them from the first address to the last.
 
-import { IpAddress, type Prefix } from "@inkling/engine";
+import { append, IpAddress, type Prefix } from "@inkling/engine";
 import type { NetworkClaims } from "../catalog/claims.ts";
 import type { EvidenceEntry, EvidenceRanges } from "./evidence.ts";
 import { EXACT_GUARD_BITS } from "./labels.ts";
@@ -130,10 +130,7 @@ class Verdicts {
  */
 function listed(claims: readonly NetworkClaims[]): Listed[] {
   const byName = new Map<string, NetworkClaims[]>();
-  for (const claim of claims) {
-    const name = `${claim.feed} ${claim.label} ${claim.provider ?? ""}`;
-    byName.set(name, [...(byName.get(name) ?? []), claim]);
-  }
+  for (const claim of claims) append(byName, `${claim.feed} ${claim.label} ${claim.provider ?? ""}`, claim);
   const rows = [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
   const special = SPECIAL_USE_NETWORKS.map((network) => ({ network }));
   return [...rows.flatMap(bySize), { source: SPECIAL_USE_SOURCE, networks: special }];

@@ -21,6 +21,7 @@ import {
 import { parse, TomlError } from "smol-toml";
 import { z } from "zod";
 import { nearest } from "../email/email-labels.ts";
+import { append } from "../text/lists.ts";
 import { type Condition, ConditionError, compileCondition } from "./condition.ts";
 import {
   FACT_INDEX,
@@ -441,9 +442,7 @@ class Places {
       if (line.startsWith("[")) {
         const header = line.replace(/#.*/, "").trim();
         section = { start: i, keys: new Map() };
-        const same = this.sections.get(header);
-        if (same === undefined) this.sections.set(header, [section]);
-        else same.push(section);
+        append(this.sections, header, section);
         continue;
       }
       const key = line.slice(0, Math.max(0, line.indexOf("="))).trimEnd();

@@ -16,6 +16,7 @@
 // The import is not "punycode", because in Node that name loads a deprecated built-in module.
 import punycode from "punycode/punycode.js";
 import { getPublicSuffix, parse } from "tldts";
+import { append } from "../text/lists.ts";
 import { LOWER_CASE } from "./domain-hash.ts";
 
 // The engine has no DOM types, and this is the only one that it needs.
@@ -262,11 +263,7 @@ export const SPECIAL_USE_DOMAINS: readonly (readonly [name: string, source: stri
 
 // Keyed by last label, so that a single access is enough for nearly every host.
 const specialByLastLabel = new Map<string, string[]>();
-for (const [name] of SPECIAL_USE_DOMAINS) {
-  const names = specialByLastLabel.get(lastLabel(name));
-  if (names === undefined) specialByLastLabel.set(lastLabel(name), [name]);
-  else names.push(name);
-}
+for (const [name] of SPECIAL_USE_DOMAINS) append(specialByLastLabel, lastLabel(name), name);
 
 function lastLabel(host: string): string {
   return host.slice(host.lastIndexOf(".") + 1);

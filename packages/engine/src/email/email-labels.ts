@@ -15,6 +15,7 @@
 // - No domain on a free-mail list is corrected, except the domains in NEVER_MEANT. A test tries every domain of one
 //   list.
 
+import { append } from "../text/lists.ts";
 import { isUnderKnownSuffix } from "./domain.ts";
 import { type EmailAddress, parseEmail } from "./email.ts";
 
@@ -131,11 +132,7 @@ export const isPopularDomain = (host: string): boolean => popularDomains.has(hos
 const byLetter = new Map<string, Popular[]>();
 for (const domain of POPULAR) {
   const candidate = { domain, ...split(domain) };
-  for (const letter of new Set([domain[0]!, domain[1]!])) {
-    const others = byLetter.get(letter);
-    if (others === undefined) byLetter.set(letter, [candidate]);
-    else others.push(candidate);
-  }
+  for (const letter of new Set([domain[0]!, domain[1]!])) append(byLetter, letter, candidate);
 }
 
 function split(host: string) {

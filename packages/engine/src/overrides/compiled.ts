@@ -9,6 +9,7 @@
 import type { IpAddress, Prefix, UnwrappedAddress } from "../address/ip.ts";
 import { normalMailbox } from "../email/mailbox.ts";
 import { PrefixTable } from "../segment/prefix-table.ts";
+import { append } from "../text/lists.ts";
 import { isInForce, type Override, type OverrideFlag, placeOf } from "./model.ts";
 
 /** An override, and the network or domain in which it applies. */
@@ -132,12 +133,6 @@ export class CompiledOverrides {
 }
 
 const NO_OVERRIDES: readonly PlacedOverride[] = [];
-
-function append(map: Map<string, PlacedOverride[]>, key: string, placed: PlacedOverride): void {
-  const list = map.get(key);
-  if (list === undefined) map.set(key, [placed]);
-  else list.push(placed);
-}
 
 /** The active overrides. */
 export class Overrides {
