@@ -28,9 +28,9 @@ export class IpAddress {
   readonly words = new Uint32Array(4);
 
   /** @param words the first words; the others are 0 */
-  constructor(family: 4 | 6 = 4, words: ArrayLike<number> = []) {
+  constructor(family: 4 | 6 = 4, words?: ArrayLike<number>) {
     this.family = family;
-    this.words.set(words);
+    if (words !== undefined) this.words.set(words);
   }
 }
 
