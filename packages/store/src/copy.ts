@@ -47,7 +47,6 @@ interface CopyRequest {
   readonly by: Author;
   /** What the audit entry contains in addition to the numbers of rows. */
   readonly about: object;
-  readonly onRows?: (table: string, done: number, total: number) => void;
 }
 
 export class DatabaseCopy {
@@ -105,7 +104,7 @@ export class DatabaseCopy {
         const before = { rows: await countAll(tx, names) };
         for (const table of names.toReversed()) await tx.unsafe(`DELETE FROM ${table}`);
         const rows: Record<string, number> = {};
-        for (const table of names) rows[table] = await copyTable(file, tx, table, request.onRows);
+        for (const table of names) rows[table] = await copyTable(file, tx, table);
         const after = { ...request.about, rows };
         await insertAudit(tx, [{ ...by, action, subject: "database", before, after }], database.now());
         for (const kind of NOTICED) await database.notify(tx, kind);
@@ -166,18 +165,11 @@ async function filledOf(sql: SQL, names: readonly string[]): Promise<string[]> {
   return filled;
 }
 
-async function copyTable(
-  file: SqliteFile,
-  tx: TransactionSQL,
-  table: string,
-  onRows: CopyRequest["onRows"],
-): Promise<number> {
-  const total = countIn(file, table);
+async function copyTable(file: SqliteFile, tx: TransactionSQL, table: string): Promise<number> {
   let done = 0;
   for (const rows of pagesOf(file, table)) {
     await tx`INSERT INTO ${tx(table)} ${tx(rows)}`;
     done += rows.length;
-    onRows?.(table, done, total);
   }
   return done;
 }

@@ -23,8 +23,7 @@ import { addResultAction, type Context } from "../runtime/command.ts";
 import { STDIN_OR_OUT } from "../runtime/input.ts";
 import { withExistingStore } from "../runtime/store.ts";
 import { CliError, usage, writingTo } from "../terminal/errors.ts";
-import { LiveLine } from "../terminal/progress.ts";
-import { counted, formatBytes, formatCount, warn } from "../terminal/terminal.ts";
+import { counted, formatBytes, warn } from "../terminal/terminal.ts";
 
 /** The same name for every backup in a folder, so that the next backup removes what a killed one left. */
 const TEMPORARY_COPY = "inkling-backup.db";
@@ -32,8 +31,6 @@ const TEMPORARY_COPY = "inkling-backup.db";
 const TIMEOUT_MS = 6 * 3_600_000;
 /** The suffixes of the files that SQLite keeps for one database. */
 export const SQLITE_FILES = ["", "-wal", "-shm", "-journal"] as const;
-/** Minimum number of rows of a table whose progress is shown. */
-const LONG_TABLE = 10_000;
 
 export function addBackup(program: Command, context: Context): void {
   const command = program
@@ -193,8 +190,7 @@ Examples:
     const file = resolve(flags.from ?? join(settings.dataDir, DATA_FOLDER.database));
     const source = { ...settings, databaseUrl: `${SQLITE}${file}` };
     const from = await withExistingStore(source, async (store) => store.database.label);
-    const line = new LiveLine(context.terminal);
-    const copying = withLongStore(databaseUrl, async (store) => {
+    const copied = await withLongStore(databaseUrl, async (store) => {
       const rows = await store.copy.take({
         from: file,
         what: "everything",
@@ -203,14 +199,9 @@ Examples:
         action: "database-copied",
         by: cliAuthor(),
         about: { from },
-        onRows: (table, done, total) => {
-          if (total < LONG_TABLE) return;
-          line.show(() => `${table}: ${formatCount(done)} of ${formatCount(total)} rows`);
-        },
       });
       return { from, to: store.database.label, rows };
     });
-    const copied = await copying.finally(() => line.clear());
     return {
       json: copied,
       text: `Copied ${listing(copied.rows, [])} from ${from} to ${copied.to}. Start the server.`,

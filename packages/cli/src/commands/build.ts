@@ -4,14 +4,13 @@
 import { type Settings, settingsReadBy } from "@inkling/contract";
 import { currentName, messageOf, Poller, ReleaseError, readFeedsReport } from "@inkling/data";
 import { ChannelError, openStore, writeBuildResult } from "@inkling/data/channel";
-import type { HostEntry } from "@inkling/store";
 import type { Command } from "commander";
 import { channelOf, newestRuleset, openPublisher, renewIfDue, signingKey } from "../runtime/channel.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { ensureWritable, forgetChannelReport } from "../runtime/data-folder.ts";
 import { FreshData, lowPriorityBuild } from "../runtime/keep-fresh.ts";
 import { recordStart } from "../runtime/recorded-settings.ts";
-import { auditedBy } from "../runtime/store.ts";
+import { audited } from "../runtime/store.ts";
 import { CliError } from "../terminal/errors.ts";
 
 /**
@@ -54,8 +53,10 @@ async function keepBuilding(settings: Settings, context: Context, isPublisher: b
   const publishing = isPublisher ? publishingOf(settings, context, log, fresh) : undefined;
   ensureWritable(settings.dataDir);
   forgetChannelReport(settings.dataDir);
-  const audited = <T>(entry: HostEntry, change: () => Promise<T>) => auditedBy(settings, entry, change);
-  void recordStart(settings, "build", { log, audited });
+  void recordStart(settings, "build", {
+    log,
+    audited: (entry, change) => audited(settings, entry, change),
+  });
   await Promise.all([fresh.keep({ log }, stopper.signal), publishing?.runUntil(stopper.signal)]);
 }
 

@@ -28,6 +28,7 @@ import { listHosts } from "@inkling/operations/hosts";
 import { StoreError } from "@inkling/store";
 import { isSharedDatabase } from "@inkling/store/store";
 import type { Command } from "commander";
+import { cliAuthor } from "../config/environment.ts";
 import { maskUrl } from "../config/setting-types.ts";
 import { channelOf, openPublisher, trustedKeys, withChannel } from "../runtime/channel.ts";
 import { addResultAction, type Context, type Result } from "../runtime/command.ts";
@@ -189,7 +190,7 @@ async function publish(
   const { terminal, stopper } = context;
   const publisher = openPublisher(settings, context, {
     audited: (before, after, change) => {
-      const entry = { action, subject: after.channel, before: before && named(before) };
+      const entry = { ...cliAuthor(), action, subject: after.channel, before: before && named(before) };
       return audited(settings, { ...entry, after: named(after) }, change);
     },
     onUpload: (path, bytes) => terminal.err(`  sending ${path} (${formatBytes(bytes)})\n`),

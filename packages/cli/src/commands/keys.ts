@@ -1,15 +1,18 @@
 // keys.ts: formats the texts of `inkling keys create | list | update | revoke | rotate | usage`, and implements `list`
 // and `revoke` for the time while the database is unreachable.
 
+import { join } from "node:path";
 import type { Settings } from "@inkling/contract";
+import { DATA_FOLDER, messageOf } from "@inkling/data";
 import { type Input, KEYS, type Output } from "@inkling/operations";
-import { keyJson, SCOPES, StoreError } from "@inkling/store";
+import { keyJson, RevokedFile, SCOPES, StoreError } from "@inkling/store";
 import { DAY_MS } from "@inkling/store/keys/day";
 import type { Command } from "commander";
+import { cliAuthor } from "../config/environment.ts";
 import type { Context, Result } from "../runtime/command.ts";
-import { revokeHere } from "../runtime/keys.ts";
 import { addResource } from "../runtime/operation-command.ts";
 import { copiedKeys } from "../runtime/store.ts";
+import { CliError } from "../terminal/errors.ts";
 import { formatCount, table, warn } from "../terminal/terminal.ts";
 
 const SHOWN_ONCE = "It is shown only once: Inkling keeps only its hash.";
@@ -40,7 +43,7 @@ export const addKeys = (program: Command, context: Context) =>
       text: (key) => `Revoked ${describe(key)} at ${key.revoked_at}.`,
       here: {
         help: "while the database is unreachable: make only the servers on this data folder refuse it",
-        run: (settings, { id }) => revokedHere(settings, id),
+        run: (settings, { id }) => revokeHere(settings, id),
       },
       unreachable: ({ code, message, hint, isReadOnly }, { id }) => {
         const here = `Until then, \`inkling keys revoke ${id} --here\` makes this host refuse the key; repeat it on each host`;
@@ -133,11 +136,33 @@ function listCopy(
   return { json: keys, text: () => listText(keys) };
 }
 
-function revokedHere(settings: Settings, id: string): Result {
-  const key = revokeHere(settings, id);
+const KEY_ID = /^key_[0-9A-Za-z]{16}$/;
+
+/**
+ * Makes this host refuse a key, without the database. If the data folder has no copy of the keys, any id counts.
+ * @throws CliError if the copy does not have the key, or if the file cannot be written
+ */
+function revokeHere({ dataDir }: Settings, id: string): Result {
+  const copy = copiedKeys(dataDir);
+  const key = copy?.tokens.find((token) => token.key.id === id)?.key;
+  if (!KEY_ID.test(id) || (copy !== undefined && key === undefined)) {
+    throw new CliError(
+      `${join(dataDir, DATA_FOLDER.keys)} has no active key ${JSON.stringify(id.slice(0, 40))}`,
+      "run `inkling keys list` to see all key ids, also while the database is unreachable",
+    );
+  }
+  const file = new RevokedFile(join(dataDir, DATA_FOLDER.revoked));
+  try {
+    file.add([{ id, at: Date.now(), author: cliAuthor().author }]);
+  } catch (error) {
+    throw new CliError(
+      `cannot write ${file.path}: ${messageOf(error)}; the key is still accepted`,
+      "free disk space, or run the command as the user of the server",
+    );
+  }
   const name = key === undefined ? `the key ${id}, which this host has no copy of` : describe(key);
   return {
     json: { id, revoked_here: true },
-    text: `Servers on ${settings.dataDir} refuse ${name}, within a second. Other hosts accept it until you repeat this command there. When the database is reachable again, run \`inkling keys revoke ${id}\`.`,
+    text: `Servers on ${dataDir} refuse ${name}, within a second. Other hosts accept it until you repeat this command there. When the database is reachable again, run \`inkling keys revoke ${id}\`.`,
   };
 }

@@ -12,6 +12,7 @@ import { ownFeedProblems, ownFeeds } from "@inkling/compiler/own-feed";
 import { FEED_CLAIMS, FEED_FORMATS, type OwnFeed, type Settings, shownFeed } from "@inkling/contract";
 import { DATA_FOLDER } from "@inkling/data";
 import type { Command } from "commander";
+import { cliAuthor } from "../config/environment.ts";
 import { withAbsoluteFile } from "../config/setting-types.ts";
 import { requireBuilder } from "../runtime/build.ts";
 import { addResultAction, type Context, type Flags } from "../runtime/command.ts";
@@ -75,7 +76,13 @@ Examples:
     const { dataDir } = settings;
     ensureWritable(dataDir);
     warnOfNewDatabase(settings, context.terminal);
-    const entry = { action: "feed-added", subject: id, before: null, after: { ...shownFeed(row) } } as const;
+    const entry = {
+      ...cliAuthor(),
+      action: "feed-added",
+      subject: id,
+      before: null,
+      after: { ...shownFeed(row) },
+    } as const;
     await audited(settings, entry, () => writeFeedChoice(dataDir, { ...choice, added: [...added, row] }));
     const found = report === undefined ? "" : `${reportText(report)}\n`;
     return {
@@ -136,6 +143,7 @@ function addRemove(feeds: Command, context: Context): void {
     ensureWritable(dataDir);
     warnOfNewDatabase(settings, context.terminal);
     const entry = {
+      ...cliAuthor(),
       action: "feed-removed",
       subject: id,
       before: { ...shownFeed(row) },

@@ -1,26 +1,15 @@
-// keys.ts: creates the two keys and the admin token of the first run, and makes this host refuse a key.
+// keys.ts: creates and shows the two keys and the admin token of the first run.
 //
 // The first keys are shown only on a terminal. Other output may go to a container's log, which is kept and can be read
 // by other people. In that case the keys are written to a file that only this user can read.
 
 import { join } from "node:path";
-import type { Settings } from "@inkling/contract";
-import { DATA_FOLDER, messageOf, replaceFile } from "@inkling/data";
-import {
-  type Key,
-  type KeyMode,
-  type KeyState,
-  keyState,
-  parseNewKey,
-  RevokedFile,
-  type Store,
-} from "@inkling/store";
+import { DATA_FOLDER, replaceFile } from "@inkling/data";
+import { type KeyMode, type KeyState, keyState, parseNewKey, type Store } from "@inkling/store";
 import { cliAuthor } from "../config/environment.ts";
-import { CliError } from "../terminal/errors.ts";
-import { copiedKeys, knowsKeys } from "./store.ts";
+import { knowsKeys } from "./store.ts";
 
 const OWNER_ONLY = 0o600;
-const KEY_ID = /^key_[0-9A-Za-z]{16}$/;
 
 interface FirstKeys {
   readonly live: string;
@@ -79,30 +68,4 @@ export function saveSecrets(keys: KeysOf, dataDir: string): string | undefined {
   const head = "Created by the first run of `inkling up`. Store these elsewhere, then delete this file.";
   replaceFile(path, [`${[head, ...lines].join("\n")}\n`], { mode: OWNER_ONLY });
   return path;
-}
-
-/**
- * Makes this host refuse a key, without the database.
- * @returns the key; undefined if the data folder has no copy of the keys to find it in
- * @throws CliError if the copy does not have the key, or if the file cannot be written
- */
-export function revokeHere({ dataDir }: Settings, id: string): Key | undefined {
-  const copy = copiedKeys(dataDir);
-  const key = copy?.tokens.find((token) => token.key.id === id)?.key;
-  if (!KEY_ID.test(id) || (copy !== undefined && key === undefined)) {
-    throw new CliError(
-      `${join(dataDir, DATA_FOLDER.keys)} has no active key ${JSON.stringify(id.slice(0, 40))}`,
-      "run `inkling keys list` to see all key ids, also while the database is unreachable",
-    );
-  }
-  const file = new RevokedFile(join(dataDir, DATA_FOLDER.revoked));
-  try {
-    file.add([{ id, at: Date.now(), author: cliAuthor().author }]);
-  } catch (error) {
-    throw new CliError(
-      `cannot write ${file.path}: ${messageOf(error)}; the key is still accepted`,
-      "free disk space, or run the command as the user of the server",
-    );
-  }
-  return key;
 }

@@ -27,7 +27,7 @@ import { CliError, type ExitCode, Stopped, usage } from "../terminal/errors.ts";
 import { printable, table } from "../terminal/terminal.ts";
 import { addResultAction, type Context, type Flags, joined, type Result } from "./command.ts";
 import { durationMs, expiryOf, pastOf } from "./durations.ts";
-import { auditedBy, warnOfNewDatabase, withExistingStore, withStore } from "./store.ts";
+import { audited, warnOfNewDatabase, withExistingStore, withStore } from "./store.ts";
 
 export const AUTHOR = ["--author <name>", "author for the audit trail (default: this user)"] as const;
 
@@ -269,7 +269,7 @@ const contextOf = (
   updates,
   audited: (entry, change) => {
     if (updates === undefined) warnOfNewDatabase(settings, terminal); // a build matters to any server on the folder
-    return auditedBy(settings, { ...by, ...entry }, change);
+    return audited(settings, { ...by, ...entry }, change);
   },
   inSteps: async (steps) => finish(steps),
   by,

@@ -17,7 +17,6 @@ import {
   StoreError,
   withEntry,
 } from "@inkling/store";
-import { cliAuthor } from "../config/environment.ts";
 import { maskUrl } from "../config/setting-types.ts";
 import { databaseFile } from "../config/settings.ts";
 import { CliError } from "../terminal/errors.ts";
@@ -169,21 +168,8 @@ function revokedFile({ dataDir }: Settings): RevokedFile | undefined {
 const defaultDatabase = (settings: Settings) => `sqlite://${settings.dataDir}/${DATA_FOLDER.database}`;
 
 /**
- * Records an action of this user, then performs it.
+ * Records an action, then performs it.
  * @throws StoreError if the action cannot be recorded, in which case nothing changes
  */
-export async function audited<T>(
-  settings: Settings,
-  entry: Omit<HostEntry, "author" | "source">,
-  change: () => T | Promise<T>,
-): Promise<T> {
-  return auditedBy(settings, { ...cliAuthor(), ...entry }, change);
-}
-
-export async function auditedBy<T>(
-  settings: Settings,
-  entry: HostEntry,
-  change: () => T | Promise<T>,
-): Promise<T> {
-  return withStore(settings, (store) => withEntry(store.overrides, entry, change));
-}
+export const audited = <T>(settings: Settings, entry: HostEntry, change: () => T | Promise<T>): Promise<T> =>
+  withStore(settings, (store) => withEntry(store.overrides, entry, change));
