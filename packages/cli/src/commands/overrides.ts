@@ -9,14 +9,8 @@ import { z } from "zod";
 import { addResultAction, type Context, type Flags } from "../runtime/command.ts";
 import { expiryOf } from "../runtime/durations.ts";
 import { readText } from "../runtime/input.ts";
-import {
-  ALL_ROWS,
-  AUTHOR,
-  addResource,
-  type Refuse,
-  runOperation,
-  withContext,
-} from "../runtime/operation-command.ts";
+import { ALL_ROWS, AUTHOR, addResource, runOperation, withContext } from "../runtime/operation-command.ts";
+import type { Refuse } from "../runtime/operation-fields.ts";
 import { warnOfNewDatabase, withStore } from "../runtime/store.ts";
 import { CliError, usage } from "../terminal/errors.ts";
 import { formatCount, table } from "../terminal/terminal.ts";

@@ -1,17 +1,14 @@
-// operation-command.ts: derives commands, with their arguments, flags, help and JSON, from the rows of operations.
+// operation-command.ts: derives commands, with their help and JSON, from the rows of operations. operation-fields.ts has
+// their arguments and flags.
 //
 // A command runs its operation in this process, on the servers' database, so that it works while no server runs.
 
 import { ADMIN_PROBLEMS, type Settings } from "@inkling/contract";
 import { currentName, verifyRelease } from "@inkling/data";
-import { issueLines } from "@inkling/engine";
 import {
   AdminProblem,
   type AnyOperation,
   type CommandRow,
-  type Flag,
-  fieldSchema,
-  fromText,
   type Input,
   type OperationContext,
   type Output,
@@ -20,13 +17,12 @@ import {
 } from "@inkling/operations";
 import { finish } from "@inkling/server/turns";
 import { type Author, type Store, StoreError } from "@inkling/store";
-import { type Command, Option } from "commander";
-import { z } from "zod";
+import type { Command } from "commander";
 import { cliAuthor } from "../config/environment.ts";
-import { CliError, type ExitCode, Stopped, usage } from "../terminal/errors.ts";
+import { CliError, type ExitCode, Stopped } from "../terminal/errors.ts";
 import { printable, table } from "../terminal/terminal.ts";
-import { addResultAction, type Context, type Flags, joined, type Result } from "./command.ts";
-import { durationMs, expiryOf, pastOf } from "./durations.ts";
+import { addResultAction, type Context, type Flags, type Result } from "./command.ts";
+import { CommandFields, lowerFirst, type Refuse } from "./operation-fields.ts";
 import { audited, warnOfNewDatabase, withExistingStore, withStore } from "./store.ts";
 
 export const AUTHOR = ["--author <name>", "author for the audit trail (default: this user)"] as const;
@@ -95,21 +91,6 @@ export function addResource<Rows extends Readonly<Record<string, AnyOperation>>>
   return group;
 }
 
-/** Creates the error for mistakes in arguments and flags. @param hint replaces the usual hint */
-export type Refuse = (lines: readonly string[], hint?: string) => CliError;
-
-/** A field of the input, as an argument or a flag. */
-interface Field {
-  readonly name: string;
-  readonly schema: z.ZodType;
-  readonly flag: Flag;
-  /** The argument's or flag's name. */
-  readonly shown: string;
-  readonly isArgument: boolean;
-  /** True if it is the part after "=" in another field's flag. */
-  readonly isPart: boolean;
-}
-
 function addOperation(
   group: Command,
   context: Context,
@@ -117,57 +98,31 @@ function addOperation(
   operation: AnyOperation,
   face: CommandText<unknown, unknown>,
 ): void {
-  const row = operation.command!; // addResource passes only operations with a command
-  const { args, flags } = fieldsBy(operation, row);
-  const word = row.words.split(" ").at(-1)!;
-  const command = group
-    .command(
-      [word, ...args.map((arg) => (isOptional(arg.schema) ? `[${arg.shown}]` : `<${arg.shown}>`))].join(" "),
-    )
-    .description(lowerFirst(operation.summary));
-  for (const field of flags) if (!field.isPart) command.addOption(optionOf(field));
+  const fields = new CommandFields(operation, resource);
+  const { hasAuthor, notes, examples } = operation.command!; // addResource passes only operations with a command
+  const command = fields.command(group).description(lowerFirst(operation.summary));
   if (face.here !== undefined) command.option("--here", face.here.help);
   for (const flag of face.flags ?? []) command.option(...flag);
-  if (row.hasAuthor) command.option(...AUTHOR);
-  const notes = row.notes === undefined ? "" : `\n${row.notes}\n`;
-  const examples = row.examples.map((line) => `  ${line}`).join("\n");
-  command.addHelpText("after", `${notes}\nExamples:\n${examples}`);
-  const creates = operation.status === 201;
-  addResultAction(command, context, ["dataDir"], async ({ settings, flags: given }, ...words) => {
-    const texts = Object.fromEntries([
-      ...args.map(({ name }, i) => [name, words[i]]),
-      ...flags.map(({ name, shown }) => [name, given[camelCase(shown)]]),
-    ]);
-    const refuse: Refuse = (lines, hint) =>
-      usageError(titleOf(operation, resource), row, lines, [...args, ...flags], texts, hint);
-    const names = flags.filter(({ name }) => texts[name] === undefined).map(({ shown }) => `--${shown}`);
-    if (operation.route.startsWith("PATCH ") && names.length === flags.length)
-      throw usage(`nothing to ${word}`, `name at least one of ${names.join(", ")}`);
-    const parsed = parse(operation, [...args, ...flags], texts, refuse);
-    if (face.here !== undefined && given.here) return face.here.run(settings, parsed);
-    const input = ((await face.prepare?.(parsed, { context, settings, flags: given })) ??
-      parsed) as typeof parsed;
-    const isFirst = creates && warnOfNewDatabase(settings, context.terminal);
+  if (hasAuthor) command.option(...AUTHOR);
+  const lines = ["Examples:", ...examples.map((line) => `  ${line}`)].join("\n");
+  command.addHelpText("after", `${notes === undefined ? "" : `\n${notes}\n`}\n${lines}`);
+  addResultAction(command, context, ["dataDir"], async ({ settings, flags }, ...words) => {
+    const texts = fields.textsOf(words, flags);
+    const parsed = fields.parse(texts);
+    if (face.here !== undefined && flags.here) return face.here.run(settings, parsed);
+    const call = { context, settings, flags };
+    const input = ((await face.prepare?.(parsed, call)) ?? parsed) as typeof parsed;
+    const isFirst = operation.status === 201 && warnOfNewDatabase(settings, context.terminal);
     try {
-      const output = await withContext(operation, { context, settings, flags: given }, (here) =>
-        runAll(operation, here, input),
-      );
-      const selects = flags.some(({ name }) => name !== "limit" && texts[name] !== undefined);
-      const empty = selects ? (face.noMatch ?? face.empty) : face.empty;
-      return resultOf(context, given, { ...face, empty }, output, input, isFirst);
+      const output = await withContext(operation, call, (here) => runAll(operation, here, input));
+      const empty = fields.selects(texts) ? (face.noMatch ?? face.empty) : face.empty;
+      return resultOf(call, { ...face, empty }, output, input, isFirst);
     } catch (error) {
       if (face.unreachable !== undefined && error instanceof StoreError && error.code === "UNREACHABLE")
         return face.unreachable(error, input, settings, context);
-      throw explain(error, resource, texts.id, refuse);
+      throw explain(error, resource, texts.id, (lines, hint) => fields.refuse(texts, lines, hint));
     }
   });
-}
-
-function titleOf({ command, input, route }: AnyOperation, { noun }: Resource): string {
-  const { words } = command!;
-  const word = words.split(" ").at(-1)!;
-  const isVerb = noun !== undefined && !route.startsWith("GET ") && !(word in input);
-  return isVerb ? `Cannot ${word} the ${noun}:` : `Cannot run \`inkling ${words}\`:`;
 }
 
 /** Runs an operation for a command that needs more than its own. @throws CliError */
@@ -201,8 +156,7 @@ export function withContext<T>(
 }
 
 function resultOf(
-  { terminal }: Context,
-  flags: Flags,
+  { context: { terminal }, flags }: OperationCall,
   { text, empty, remark, exitCode }: CommandText<unknown, unknown>,
   output: unknown,
   input: unknown,
@@ -305,130 +259,6 @@ async function runAll(operation: AnyOperation, context: OperationContext, input:
     const list = Object.keys(page).find((name) => name !== "next_cursor")!;
     if (cursor === undefined || rows.length >= limit) return { ...page, [list]: rows };
   }
-}
-
-function fieldsBy(
-  { route, input }: AnyOperation,
-  { arguments: more = [], flags = {}, supplies = [] }: CommandRow,
-) {
-  const isPaged = "cursor" in input;
-  const all = Object.entries(input as Record<string, z.ZodType>).flatMap(([name, schema]): Field[] => {
-    const flag = flags[name];
-    if (supplies.includes(name)) return [];
-    if (isPaged && (name === "cursor" || (name === "limit" && flag === undefined))) return [];
-    const whole = Object.keys(flags).find((other) => flags[other]!.with === name);
-    const shown = whole ?? flag?.name ?? name.replace(/_(at|until|seconds)$/, "").replaceAll("_", "-");
-    const isArgument = route.includes(`{${name}}`) || more.includes(name);
-    return [{ name, schema, flag: flag ?? {}, shown, isArgument, isPart: whole !== undefined }];
-  });
-  return {
-    args: all.filter(({ isArgument }) => isArgument),
-    flags: all.filter(({ isArgument }) => !isArgument),
-  };
-}
-
-/** What flags for times and durations take, by the names of their fields. */
-const TIME = { field: /_(at|until)$/, takes: "time", help: ": 90d, 2027-01-31 or 2027-01-31T12:00:00Z" };
-/** A duration counts back from now. */
-const PAST = {
-  field: /^(since|until|before)$/,
-  takes: "time",
-  help: ": 7d (ago), 2027-01-31 or 2027-01-31T12:00:00Z",
-};
-const DURATION = { field: /_seconds$/, takes: "duration", help: ": 0s, 30m, 24h, 7d" };
-const kindOf = (name: string) => [TIME, PAST, DURATION].find(({ field }) => field.test(name));
-
-const lowerFirst = (text: string) => `${text[0]!.toLowerCase()}${text.slice(1)}`;
-const camelCase = (name: string) => name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
-
-function optionOf(field: Field): Option {
-  const { name, schema, flag, shown } = field;
-  const { type, enum: values, description = "", default: standard } = fieldSchema(schema);
-  const { help = lowerFirst(description), none } = flag;
-  const kind = kindOf(name);
-  const isSwitch = type === "boolean" || flag.value !== undefined;
-  const placeholder = isSwitch ? "" : ` <${kind?.takes ?? placeholderOf(field)}>`;
-  const word = none === undefined ? "" : none.means ? `; ${none.word} = ${none.means}` : `, or ${none.word}`;
-  const option = new Option(`--${shown}${placeholder}`, `${help}${kind?.help ?? ""}${word}`);
-  if (values !== undefined && !isSwitch) option.choices(values);
-  if (type === "array") option.argParser(joined);
-  if (flag.default !== undefined) option.default(flag.default);
-  if (standard !== undefined && none === undefined && !isSwitch)
-    option.description += ` (default: ${kind === DURATION ? durationText(Number(standard)) : standard})`;
-  if (!isOptional(schema)) option.makeOptionMandatory();
-  return option;
-}
-
-function placeholderOf({ schema, flag, shown }: Field): string {
-  const { type, format, enum: values } = fieldSchema(schema);
-  if (type === "array") return "list";
-  if (flag.with !== undefined) return `${shown}=${flag.with}`;
-  if (values !== undefined) return shown;
-  if (format === "date") return "day";
-  return type === "string" ? "text" : "number";
-}
-
-const isOptional = (schema: z.ZodType) => schema.safeParse(undefined).success;
-const durationText = (seconds: number) => (seconds % 3_600 === 0 ? `${seconds / 3_600}h` : `${seconds}s`);
-
-/** Converts arguments and flags to the operation's input. @throws CliError */
-function parse(
-  { input, command }: AnyOperation,
-  fields: readonly Field[],
-  texts: Flags,
-  refuse: Refuse,
-): Record<string, unknown> {
-  const now = Date.now();
-  const given = Object.fromEntries(
-    fields.flatMap((field) =>
-      texts[field.name] === undefined ? [] : [[field.name, fieldOf(field, texts[field.name], now)]],
-    ),
-  );
-  const supplied = Object.fromEntries((command?.supplies ?? []).map((name) => [name, true] as const));
-  const read = z.strictObject(input).omit(supplied).safeParse(given);
-  if (read.success) return read.data;
-  throw refuse(issueLines(read.error, "input", given, 1));
-}
-
-function fieldOf(field: Field, given: string | boolean, now: number): unknown {
-  const { name, schema, flag, shown, isArgument, isPart } = field;
-  if (typeof given === "boolean") return flag.value ?? given;
-  if (isPart) return fromText(schema, given.slice(given.indexOf("=") + 1));
-  if (flag.with !== undefined) return given.split("=")[0];
-  if (flag.none?.word === given) return flag.none.value ?? null;
-  const kind = kindOf(name);
-  if (kind === TIME) return expiryOf(given, now);
-  if (kind === PAST && !isArgument) return pastOf(given, now);
-  if (kind === DURATION) return durationMs(given, `--${shown}`, "24h") / 1_000;
-  return fromText(schema, given);
-}
-
-/** Explains mistakes in terms of arguments and flags. */
-function usageError(
-  title: string,
-  { words }: CommandRow,
-  lines: readonly string[],
-  fields: readonly Field[],
-  texts: Flags,
-  hint = `run \`inkling ${words} --help\` to see examples`,
-): CliError {
-  const shown = lines.map((line) => {
-    const plain = line
-      .replaceAll("`", "")
-      .replace("must be a date such as", "must be a duration such as 90d, a date such as");
-    const [, name = "", rest = ""] = /^(\w+)(.*)$/s.exec(plain) ?? [];
-    const field = fields.find((one) => one.name === name);
-    if (field === undefined) return `  ${plain}`;
-    const given = texts[name];
-    const quoted =
-      given === undefined || /[`"]/.test(line) ? "" : ` ${JSON.stringify(String(given).slice(0, 60))}`;
-    return `  ${field.isArgument ? "" : "--"}${field.shown}${quoted}${rest}`;
-  });
-  const flagOf = (whole: string, name: string) => {
-    const field = fields.find((one) => one.name === name);
-    return field === undefined || field.isArgument ? whole : `\`--${field.shown}\``;
-  };
-  return usage([title, ...shown].join("\n"), hint.replace(/`(\w+)`/g, flagOf));
 }
 
 /** Turns a refusal into an error of the command line. Returns anything else unchanged. */
