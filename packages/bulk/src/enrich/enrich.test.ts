@@ -368,11 +368,7 @@ describe("networks", () => {
       yield encoder.encode(text);
     };
     const plan = planFor(text.slice(0, 100), "-", { network: true });
-    const tally = await enrich(chunks(), plan, pool, {
-      signal: new AbortController().signal,
-      write: () => {},
-      onProgress: () => {},
-    });
+    const tally = await enrich(chunks(), plan, pool, new AbortController().signal, () => {});
     expect(tally.kinds).toEqual({ unknown: 200_000 });
   });
 
@@ -560,13 +556,8 @@ async function streamed(
     })(),
     start.plan,
     threads === 0 ? new OwnThread(start) : new Threads(threads, start),
-    {
-      signal: new AbortController().signal,
-      write: (more) => {
-        out.push(more);
-      },
-      onProgress: () => {},
-    },
+    new AbortController().signal,
+    (more) => void out.push(more),
   );
   return { text: Buffer.concat(out).toString(), tally };
 }
@@ -712,11 +703,13 @@ describe("streams", () => {
         await Bun.sleep(0); // by now, an unhandled rejection would be reported
         yield encoder.encode(text);
       };
-      const enriching = enrich(chunks(), planFor(text.slice(0, 100), "-", FEW), pool, {
-        signal: new AbortController().signal,
-        write: () => {},
-        onProgress: () => {},
-      });
+      const enriching = enrich(
+        chunks(),
+        planFor(text.slice(0, 100), "-", FEW),
+        pool,
+        new AbortController().signal,
+        () => {},
+      );
       await expect(enriching).rejects.toThrow(reason);
     });
   });

@@ -9,13 +9,6 @@ import type { Enriched, Tally } from "./enricher.ts";
 import type { Plan } from "./plan.ts";
 import type { Pool } from "./pool.ts";
 
-interface EnrichHooks {
-  readonly signal: AbortSignal;
-  write(bytes: Uint8Array): void | Promise<void>;
-  /** Called after each block with the number of rows done. */
-  onProgress(rows: number): void;
-}
-
 /**
  * Number of blocks between two garbage collections. Without collections, 1 MB buffers pile up on a machine with a lot
  * of memory.
@@ -27,11 +20,13 @@ const AHEAD = 2;
 /** A larger block contains a row that is longer than BLOCK_BYTES. */
 const MAX_USUAL_BLOCK = 3 * BLOCK_BYTES;
 
+/** @param write is called with each block of whole rows, in order */
 export async function enrich(
   chunks: AsyncIterable<Uint8Array>,
   plan: Plan,
   pool: Pool,
-  hooks: EnrichHooks,
+  signal: AbortSignal,
+  write: (bytes: Uint8Array) => void | Promise<void>,
 ): Promise<Tally> {
   const underWay: { readonly result: Promise<Enriched>; readonly size: number; readonly line: number }[] = [];
   let bytesUnderWay = 0;
@@ -39,22 +34,18 @@ export async function enrich(
   let firstRagged: number | undefined;
   let isFirst = true;
   let written = 0;
-  const unlessStopped = <T>(promise: Promise<T>) => unlessAborted(promise, hooks.signal, notAllRead);
+  const unlessStopped = <T>(promise: Promise<T>) => unlessAborted(promise, signal, notAllRead);
   const writeOldest = async () => {
     const { result, size, line } = underWay.shift()!;
     const { bytes, unparsable, ragged } = await unlessStopped(result);
     bytesUnderWay -= size;
     if (unparsable !== undefined) firstUnparsable ??= line + unparsable;
     if (ragged !== undefined) firstRagged ??= line + ragged;
-    await unlessStopped(Promise.resolve(hooks.write(bytes)));
+    await unlessStopped(Promise.resolve(write(bytes)));
     if (++written % BLOCKS_TO_COLLECT === 0) Bun.gc(true);
-    hooks.onProgress(pool.rows);
   };
   try {
-    for await (const { bytes: block, line } of blocks(
-      untilStopped(chunks, hooks.signal),
-      quotingDelimiter(plan),
-    )) {
+    for await (const { bytes: block, line } of blocks(untilStopped(chunks, signal), quotingDelimiter(plan))) {
       const size = block.length; // the block is empty once it has been transferred to a thread
       while (underWay.length > 0 && bytesUnderWay + size > AHEAD * pool.size * MAX_USUAL_BLOCK)
         await writeOldest();

@@ -461,7 +461,7 @@ describe("bad input gets", () => {
 
 describe("a file is there whole or not at all", () => {
   const request = {} as Request;
-  const going = { signal: new AbortController().signal, onProgress: () => {} };
+  const { signal: going } = new AbortController();
   const form = (isFolder: boolean, pieces: () => Iterable<Piece>): ExportFormat => ({
     name: "f",
     what: "",
@@ -520,10 +520,7 @@ describe("a file is there whole or not at all", () => {
       }
     }
     const folder = temporaryFolder();
-    const writing = writeExport(form(false, endless), request, join(folder, "x"), {
-      signal: stop.signal,
-      onProgress: () => {},
-    });
+    const writing = writeExport(form(false, endless), request, join(folder, "x"), stop.signal);
     await expect(writing).rejects.toThrow(`${join(folder, "x")} was not written`);
     expect(readdirSync(folder)).toEqual([]);
   });

@@ -33,21 +33,20 @@ export interface Written {
   readonly bytes: number;
 }
 
-interface ExportHooks {
-  readonly signal: AbortSignal;
-  /** Called about every 50 ms with the number of bytes written so far. */
-  onProgress(bytes: number): void;
-}
-
 /** Milliseconds between two turns of the event loop. */
 const TURN_MS = 50;
 
-/** Writes all files of a format. @throws BulkError */
+/**
+ * Writes all files of a format.
+ * @param onTurn called about every 50 ms with the number of bytes written so far
+ * @throws BulkError
+ */
 export async function writeExport(
   format: ExportFormat,
   request: Request,
   target: string,
-  hooks: ExportHooks,
+  signal: AbortSignal,
+  onTurn: (bytes: number) => void = () => {},
 ): Promise<Written[]> {
   if (format.isCompressed && /\.(gz|zst)$/i.test(target))
     throw new BulkError(
@@ -57,7 +56,7 @@ export async function writeExport(
     );
   const files = new PartialFiles(target, format.isFolder);
   try {
-    const pieces = interruptible(format.pieces(request), hooks.signal, () => hooks.onProgress(files.bytes));
+    const pieces = interruptible(format.pieces(request), signal, () => onTurn(files.bytes));
     for await (const piece of pieces) files.append(piece);
     return files.finish();
   } catch (error) {

@@ -133,9 +133,8 @@ async function enrichFile(
   if (plan.leftOutTitle !== undefined) warn(terminal, printable(plan.leftOutTitle));
   const tables = usedTables(plan, withSummary);
   const lookups = tables.filter((table) => table !== "network");
-  const { release, overrides, missing, warnings } = await openAnswerData(settings, lookups, {
-    release: flags.release,
-  });
+  const data = await openAnswerData(settings, lookups, flags.release);
+  const { release, overrides, missing, warnings } = data;
   const { name, manifest } = release;
   if (!withSummary || flags.json) terminal.err(`${dim(`release ${name}`)}\n`);
   for (const text of warnings) warn(terminal, printable(text));
@@ -249,13 +248,10 @@ async function run(
   const progress = new LiveLine(terminal);
   const since = performance.now();
   try {
-    const tally = await enrich(input.chunks, plan, pool, {
-      signal: stopper.signal,
-      write: async (bytes) => {
-        file?.write(bytes);
-        await standard?.(bytes);
-      },
-      onProgress: (rows) => progress.show(() => rateText(input.bytesRead(), input.size, rows, since)),
+    const tally = await enrich(input.chunks, plan, pool, stopper.signal, async (bytes) => {
+      file?.write(bytes);
+      await standard?.(bytes);
+      progress.show(() => rateText(input.bytesRead(), input.size, pool.rows, since));
     });
     if (isAccepted(tally)) file?.finish();
     else file?.discard();

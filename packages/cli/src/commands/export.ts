@@ -73,9 +73,7 @@ function addFormat(exports: Command, format: ExportFormat, context: Context): vo
     const columns = flags.columns === undefined ? undefined : chosenColumns(flags.columns, lookup);
     const tables: readonly Table[] = isFolder ? TABLES : [lookup];
     const needed = tables.filter((table) => table !== "network");
-    const withOverrides = needed.length > 0; // no override applies to the table of networks
-    const data = await openAnswerData(settings, needed, { withOverrides, release: kept });
-    const { release, overrides, missing, warnings } = data;
+    const { release, overrides, missing, warnings } = await openAnswerData(settings, needed, kept);
     for (const text of warnings) warn(terminal, text);
     const request: Request = {
       source: new ExportSource(release, overrides, Date.now()),
@@ -137,14 +135,12 @@ async function toFiles(
   const { terminal, stopper } = context;
   const started = performance.now();
   const progress = new LiveLine(terminal, PLAIN_EVERY_MS);
-  const written = await writeExport(format, request, target, {
-    signal: stopper.signal,
-    onProgress: (bytes) =>
-      progress.show(() => {
-        const seconds = ((performance.now() - started) / 1000).toFixed(1);
-        return `  ${format.name} ${terminal.style.dim(`${formatBytes(bytes)} ${seconds} s`)}`;
-      }),
-  })
+  const written = await writeExport(format, request, target, stopper.signal, (bytes) =>
+    progress.show(() => {
+      const seconds = ((performance.now() - started) / 1000).toFixed(1);
+      return `  ${format.name} ${terminal.style.dim(`${formatBytes(bytes)} ${seconds} s`)}`;
+    }),
+  )
     .catch((error) => {
       throw explainTargetError(error, target);
     })

@@ -7,7 +7,7 @@ import { keysOf } from "@inkling/contract";
 import { INCLUDE, LOOKUPS, type Lookup, nearest } from "@inkling/engine";
 import { notAValue } from "@inkling/server/value-texts";
 import type { Command } from "commander";
-import { answer, openAnswerData, orRefused, RELEASE, Refused } from "../runtime/answer.ts";
+import { answer, mayOverride, openAnswerData, orRefused, RELEASE, Refused } from "../runtime/answer.ts";
 import { addAction, type Context, joined } from "../runtime/command.ts";
 import { linesOf, STDIN_OR_OUT } from "../runtime/input.ts";
 import { CliError, usage } from "../terminal/errors.ts";
@@ -108,7 +108,6 @@ async function* expanded(values: readonly string[], { stopper }: Context): Async
 function addScope(lookups: Command, lookup: Lookup, context: Context): void {
   const { terminal } = context;
   const { value, title, example } = ROWS[lookup];
-  const hasOverrides = lookup !== "geolocate";
   const command = lookups
     .command(`${lookup} <${value}>`)
     .description(title)
@@ -118,7 +117,7 @@ function addScope(lookups: Command, lookup: Lookup, context: Context): void {
     .option(...ATTRIBUTION)
     .addHelpText(
       "after",
-      `${hasOverrides ? OVERRIDES_HELP : ""}
+      `${mayOverride(lookup) ? OVERRIDES_HELP : ""}
 Examples:
   inkling lookup ${lookup} ${example}
   inkling lookup ${lookup} ${example} --evidence
@@ -132,10 +131,8 @@ Examples:
         "with --json: also print the address and its prefix, like include=subject in the API",
       );
   addAction(command, context, ["dataDir"], async ({ settings, flags }, value: string) => {
-    const { release, overrides, missing, warnings } = await openAnswerData(settings, [lookup], {
-      withOverrides: hasOverrides,
-      release: flags.release,
-    });
+    const data = await openAnswerData(settings, [lookup], flags.release);
+    const { release, overrides, missing, warnings } = data;
     const now = Date.now();
     const withEvidence = flags.evidence === true;
     const include = flags.json ? includeOf(flags) : INCLUDE.evidence | INCLUDE.network;

@@ -73,7 +73,7 @@ export async function answerValues(
       "leave out --json; or leave out --field, and select fields of the JSON with a tool such as jq",
     );
   const fields = flags.field === undefined ? undefined : readFields(flags.field);
-  const data = await openAnswerData(settings, LOOKUPS, { release: flags.release });
+  const data = await openAnswerData(settings, LOOKUPS, flags.release);
   for (const text of data.warnings) warn(terminal, text);
   const write =
     fields !== undefined

@@ -55,21 +55,21 @@ export interface AnswerData {
   readonly warnings: readonly string[];
 }
 
-interface AnswerOptions {
-  /** False if no override can apply. In that case, the database is not opened. */
-  readonly withOverrides?: boolean;
-  /** The name or id of a stored release. By default, the release in use. */
-  readonly release?: string | undefined;
-}
+/** Overrides have no places. */
+export const mayOverride = (lookup: Lookup) => lookup !== "geolocate";
 
-/** @throws ReleaseError */
+/**
+ * Opens a release, and the overrides if any of the lookups may have some.
+ * @param kept the name or id of a stored release; by default, the release in use
+ * @throws ReleaseError
+ */
 export async function openAnswerData(
   settings: Settings,
   lookups: readonly Lookup[],
-  { withOverrides = true, release: kept }: AnswerOptions = {},
+  kept?: string,
 ): Promise<AnswerData> {
   const release = openKept(settings.dataDir, kept);
-  const { value: overrides, warnings } = withOverrides
+  const { value: overrides, warnings } = lookups.some(mayOverride)
     ? await loadOverrides(settings)
     : { value: Overrides.NONE, warnings: [] };
   const missing = [...new Set(lookups.flatMap((lookup) => release.states[lookup].missing))];
