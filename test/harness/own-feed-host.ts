@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import type { OwnFeed } from "@inkling/contract";
 import { feedsOf, openServable } from "@inkling/data";
 import { INCLUDE, type Lookup } from "@inkling/engine";
-import { answer } from "../../packages/cli/src/runtime/answer.ts";
+import { answer, sourceOf } from "../../packages/cli/src/runtime/answer.ts";
 import type { Feed } from "../../packages/compiler/src/catalog/feed.ts";
 import { FEEDS } from "../../packages/compiler/src/catalog/feeds.ts";
 import { build } from "../../packages/compiler/src/pipeline/build.ts";
@@ -83,4 +83,11 @@ export class OwnFeedHost {
 
 /** Returns an answer with evidence and network. */
 export const lookUp = (dataDir: string, lookup: Lookup, value: string) =>
-  JSON.parse(answer(openServable(dataDir), lookup, value, undefined, 0, INCLUDE.evidence | INCLUDE.network));
+  JSON.parse(
+    answer(
+      sourceOf({ release: openServable(dataDir) }, 0),
+      lookup,
+      value,
+      INCLUDE.evidence | INCLUDE.network,
+    ),
+  );

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { openServable } from "@inkling/data";
 import type { FeedReport } from "@inkling/engine";
-import { answer } from "../../../packages/cli/src/runtime/answer.ts";
+import { answer, sourceOf } from "../../../packages/cli/src/runtime/answer.ts";
 import type { BuildResult } from "../../../packages/cli/src/runtime/build.ts";
 import { FreshData } from "../../../packages/cli/src/runtime/keep-fresh.ts";
 import type { Feed } from "../../../packages/compiler/src/catalog/feed.ts";
@@ -62,7 +62,8 @@ test("three hours: each feed at its own pace, the poison named and passed over, 
   const log: [event: string, at: number, fields: Record<string, unknown>][] = [];
   /** The answers about two addresses after each build. */
   const seen: [at: number, first: boolean, fourth: boolean][] = [];
-  const isAbuser = (ip: string) => JSON.parse(answer(openServable(temp), "reputation", ip)).is_abuser;
+  const isAbuser = (ip: string) =>
+    JSON.parse(answer(sourceOf({ release: openServable(temp) }, 0), "reputation", ip)).is_abuser;
   const keep = (event: string, fields: Readonly<Record<string, unknown>> = {}) =>
     void log.push([event, Math.round(now), fields]);
   let builds = 0;

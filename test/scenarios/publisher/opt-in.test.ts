@@ -6,7 +6,7 @@ import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { openServable } from "@inkling/data";
 import { INCLUDE } from "@inkling/engine";
-import { answer } from "../../../packages/cli/src/runtime/answer.ts";
+import { answer, sourceOf } from "../../../packages/cli/src/runtime/answer.ts";
 import type { Feed } from "../../../packages/compiler/src/catalog/feed.ts";
 import { writeFeedChoice } from "../../../packages/compiler/src/catalog/feed-choice.ts";
 import { FEEDS } from "../../../packages/compiler/src/catalog/feeds.ts";
@@ -55,12 +55,12 @@ async function built(enabled: readonly string[], { disabled = [], files = {} }: 
     chance: () => 0.5,
     feeds: TABLE,
   });
-  const current = openServable(dataDir);
+  const current = sourceOf({ release: openServable(dataDir) }, 0);
   return {
     feeds: release.feeds,
     place: (ip: string) => JSON.parse(answer(current, "geolocate", ip)),
     evidence: (lookup: "geolocate" | "reputation", ip: string) =>
-      JSON.parse(answer(current, lookup, ip, undefined, undefined, INCLUDE.evidence)).evidence,
+      JSON.parse(answer(current, lookup, ip, INCLUDE.evidence)).evidence,
     flags: (ip: string) => JSON.parse(answer(current, "reputation", ip)),
   };
 }

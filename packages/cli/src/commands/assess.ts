@@ -13,7 +13,7 @@ import {
   UNSTORED_ID,
 } from "@inkling/engine/assess";
 import type { Command } from "commander";
-import { openAnswerData, parseBody, refusalOf } from "../runtime/answer.ts";
+import { openAnswerData, parseBody, refusalOf, sourceOf } from "../runtime/answer.ts";
 import { addAction, type Context, type Flags } from "../runtime/command.ts";
 import { readText } from "../runtime/input.ts";
 import { newestRuleset, parsedRuleset } from "../runtime/rulesets.ts";
@@ -50,14 +50,15 @@ Examples:
     );
   addAction(command, context, ["dataDir"], async ({ settings, flags }) => {
     const { terminal } = context;
-    const { release, overrides, missing, warnings } = await openAnswerData(settings, lookupsOf(flags));
+    const lookups = lookupsOf(flags);
+    const data = await openAnswerData(settings, lookups);
     const { ruleset, warnings: more } = await rulesetFor(flags, () => newestRuleset(settings));
-    for (const text of [...warnings, ...more]) warn(terminal, text);
+    for (const text of [...data.warnings, ...more]) warn(terminal, text);
     const answerer = new Answerer();
     const now = Date.now();
     const found = decideVisitor(inputOf(flags, ruleset), ruleset, {
       answerer,
-      source: { release, overrides, now, allowMissing: true },
+      source: sourceOf(data, now),
       now,
       parse: parseBody,
       id: UNSTORED_ID,
@@ -68,7 +69,12 @@ Examples:
     const { answer, ip, email } = found;
     const changes = alternatives(found.facts, ruleset, found.degraded);
     if (flags.json) return terminal.out(JSON.stringify({ ...answer, alternatives: changes }, null, 2));
-    const about = { missing, withEvidence: flags.evidence === true, now, style: terminal.style };
+    const about = {
+      missing: data.missing,
+      withEvidence: flags.evidence === true,
+      now,
+      style: terminal.style,
+    };
     terminal.out(
       [
         decisionText(answer, changes, ruleset, terminal.style),
@@ -86,11 +92,8 @@ Examples:
           : [lookupText("email", { value: email!, answer: withEvidence(answer.email), ...about })]),
       ].join("\n\n"),
     );
-    printSources(
-      terminal,
-      attributions(release.manifest.feeds, lookupsOf(flags)),
-      flags.attribution === true,
-    );
+    const sources = attributions(data.release.manifest.feeds, lookups);
+    printSources(terminal, sources, flags.attribution === true);
   });
 }
 

@@ -7,7 +7,15 @@ import { keysOf } from "@inkling/contract";
 import { INCLUDE, LOOKUPS, type Lookup, nearest } from "@inkling/engine";
 import { notAValue } from "@inkling/server/value-texts";
 import type { Command } from "commander";
-import { answer, mayOverride, openAnswerData, orRefused, RELEASE, Refused } from "../runtime/answer.ts";
+import {
+  answer,
+  mayOverride,
+  openAnswerData,
+  orRefused,
+  RELEASE,
+  Refused,
+  sourceOf,
+} from "../runtime/answer.ts";
 import { addAction, type Context, joined } from "../runtime/command.ts";
 import { linesOf, STDIN_OR_OUT } from "../runtime/input.ts";
 import { CliError, usage } from "../terminal/errors.ts";
@@ -132,11 +140,11 @@ Examples:
       );
   addAction(command, context, ["dataDir"], async ({ settings, flags }, value: string) => {
     const data = await openAnswerData(settings, [lookup], flags.release);
-    const { release, overrides, missing, warnings } = data;
+    const { release, missing, warnings } = data;
     const now = Date.now();
     const withEvidence = flags.evidence === true;
     const include = flags.json ? includeOf(flags) : INCLUDE.evidence | INCLUDE.network;
-    const answerNow = () => answer(release, lookup, value, overrides, now, include);
+    const answerNow = () => answer(sourceOf(data, now), lookup, value, include);
     const found = flags.json ? orRefused(answerNow) : answerNow();
     for (const text of warnings) warn(terminal, text);
     if (found instanceof Refused) {

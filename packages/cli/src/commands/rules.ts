@@ -16,9 +16,8 @@ import { AUTHOR, addResource, type OperationCall, runOperation } from "../runtim
 import { parsedRuleset } from "../runtime/rulesets.ts";
 import { lacksDatabase, withExistingStore } from "../runtime/store.ts";
 import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
-import { changeExamples } from "../terminal/replay-text.ts";
 import { counted, formatAgo, printable, type Style, table } from "../terminal/terminal.ts";
-import { addReplay } from "./replay.ts";
+import { addReplay, changeExamples } from "./replay.ts";
 
 const DEFAULT_FILE = "rules.toml";
 type Rows = typeof RULESETS.operations;

@@ -18,6 +18,7 @@ import {
   Refused,
   reportOfNetwork,
   reportOfSystem,
+  sourceOf,
 } from "../runtime/answer.ts";
 import type { Context, Flags } from "../runtime/command.ts";
 import { CliError, EXIT, usage } from "../terminal/errors.ts";
@@ -108,16 +109,10 @@ function readSubject(value: string): Subject {
 }
 
 /** Returns the API's answer or refusal for each lookup of a value. */
-function outcomesOf(
-  value: string,
-  subject: Mailbox,
-  { release, overrides }: AnswerData,
-  now: number,
-  include = 0,
-): Entry[] {
+function outcomesOf(value: string, subject: Mailbox, data: AnswerData, now: number, include = 0): Entry[] {
   const asked = subject.kind === "domain" ? `${ANY_MAILBOX}@${subject.domain}` : value;
   return LOOKUPS_OF[subject.kind].map(
-    (lookup): Entry => [lookup, orRefused(() => answer(release, lookup, asked, overrides, now, include))],
+    (lookup): Entry => [lookup, orRefused(() => answer(sourceOf(data, now), lookup, asked, include))],
   );
 }
 

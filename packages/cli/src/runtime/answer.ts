@@ -137,20 +137,18 @@ const decoder = new TextDecoder();
 /** Parses the body of an answer. */
 export const parseBody = (body: Uint8Array) => JSON.parse(decoder.decode(body));
 
+/** Returns where answers come from, for the functions of the engine. The caller reports what is missing. */
+export const sourceOf = (
+  { release, overrides = Overrides.NONE }: Pick<AnswerData, "release"> & Partial<AnswerData>,
+  now: number,
+): AnswerSource => ({ release, overrides, now, allowMissing: true });
+
 /**
- * Returns the body for `value` from the available data. The caller reports what is missing.
+ * Returns the body for `value`.
  * @param include bits of INCLUDE
  * @throws Refused if the API would not return 200
  */
-export function answer(
-  release: LoadedRelease,
-  lookup: Lookup,
-  value: string,
-  overrides = Overrides.NONE,
-  now = 0,
-  include = 0,
-): string {
-  const source: AnswerSource = { release, overrides, now, allowMissing: true };
+export function answer(source: AnswerSource, lookup: Lookup, value: string, include = 0): string {
   const outcome = new Answerer().answer(lookup, value, source, include);
   if (!("reason" in outcome)) return decoder.decode(bodyOf(outcome));
   throw refusalOf(outcome, value);
@@ -226,10 +224,3 @@ export function reportOfSystem(asn: number, data: AnswerData, now: number): Syst
     EXIT.error,
   );
 }
-
-const sourceOf = ({ release, overrides }: AnswerData, now: number): AnswerSource => ({
-  release,
-  overrides,
-  now,
-  allowMissing: true,
-});
