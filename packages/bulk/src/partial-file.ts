@@ -6,7 +6,7 @@
 import { existsSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { AtomicFile, PUBLIC_FILE, prepareOutput } from "@inkling/data";
+import { AtomicFile, ByteBuffer, PUBLIC_FILE, prepareOutput } from "@inkling/data";
 import { BulkError } from "./errors.ts";
 
 /** Describes the state of a file after an interruption. */
@@ -39,9 +39,8 @@ export class PartialFile {
   /** Number of bytes in the file so far. */
   bytes = 0;
   private readonly compress: ((bytes: Uint8Array) => Uint8Array) | undefined;
-  /** Data that has not been compressed yet, and its size in bytes. */
-  private held: Uint8Array[] = [];
-  private heldBytes = 0;
+  /** Data that has not been compressed yet. */
+  private readonly held = new ByteBuffer(1 << 12);
   private readonly file: AtomicFile;
   /** Removes the partial file if the process exits early. */
   private readonly onExit = () => this.discard();
@@ -73,16 +72,15 @@ export class PartialFile {
       this.store(bytes);
       return;
     }
-    this.held.push(bytes);
-    this.heldBytes += bytes.length;
-    if (this.heldBytes >= MEMBER_BYTES) this.store(this.compress(this.taken()));
+    this.held.append(bytes);
+    if (this.held.length >= MEMBER_BYTES) this.storeHeld(this.compress);
   }
 
   /** Completes the file. A full disk causes an error here rather than in {@link finish}. */
   flush(): void {
     // Even an empty gzip file needs at least one member.
-    if (this.compress !== undefined && (this.heldBytes > 0 || this.bytes === 0))
-      this.store(this.compress(this.taken()));
+    if (this.compress !== undefined && (this.held.length > 0 || this.bytes === 0))
+      this.storeHeld(this.compress);
     this.file.flush();
   }
 
@@ -98,11 +96,9 @@ export class PartialFile {
     this.bytes += bytes.length;
   }
 
-  private taken(): Uint8Array {
-    const bytes = Buffer.concat(this.held);
-    this.held = [];
-    this.heldBytes = 0;
-    return bytes;
+  private storeHeld(compress: (bytes: Uint8Array) => Uint8Array): void {
+    this.store(compress(this.held.bytes.subarray(0, this.held.length)));
+    this.held.length = 0;
   }
 
   /** Removes the partial file. Has no effect after {@link finish}. */

@@ -70,16 +70,13 @@ export function unparsable({ rows, broken, openQuotes }: Tally): { lines: number
   return { lines, share: lines === 0 ? 0 : lines / Math.max(lines, rows + broken) }; // the header may be such a line
 }
 
+const SUMS = ["rows", "broken", "ragged", "openQuotes", "withoutIp", "withoutEmail"] as const;
+const COUNTS = ["countries", "flags", "kinds"] as const;
+
 export function addTally(into: Tally, more: Tally): void {
-  into.rows += more.rows;
-  into.broken += more.broken;
-  into.ragged += more.ragged;
-  into.openQuotes += more.openQuotes;
-  into.withoutIp += more.withoutIp;
-  into.withoutEmail += more.withoutEmail;
-  for (const [name, count] of Object.entries(more.countries)) bump(into.countries, name, count);
-  for (const [name, count] of Object.entries(more.flags)) bump(into.flags, name, count);
-  for (const [name, count] of Object.entries(more.kinds)) bump(into.kinds, name, count);
+  for (const sum of SUMS) into[sum] += more[sum];
+  for (const counts of COUNTS)
+    for (const [name, count] of Object.entries(more[counts])) bump(into[counts], name, count);
   into.email.valid += more.email.valid;
   into.email.disposable += more.email.disposable;
   if (more.next !== undefined) {

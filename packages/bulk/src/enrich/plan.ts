@@ -15,7 +15,6 @@ import {
   titleOf,
   usage,
 } from "./layout.ts";
-import type { FormatName } from "./rows.ts";
 
 export type Plan = FileLayout & Additions;
 
@@ -36,13 +35,8 @@ interface Additions {
   readonly next?: Plan | undefined;
 }
 
-export interface EnrichOptions {
-  readonly format?: FormatName | undefined;
-  /** The name of a column or field, or a column number counted from 1. */
-  readonly ipColumn?: string | readonly string[] | undefined;
-  readonly emailColumn?: string | undefined;
-  /** Number of a field of each line, from 1. */
-  readonly field?: number | undefined;
+export interface EnrichOptions extends Omit<LayoutOptions, "ipColumn"> {
+  readonly ipColumn?: LayoutOptions["ipColumn"] | readonly string[];
   readonly add?: readonly string[] | undefined;
   /** Also add facts about each address's network. */
   readonly network?: boolean | undefined;

@@ -94,13 +94,8 @@ async function up(settings: Settings, context: Context): Promise<void> {
       const { style } = terminal;
       const updating = updates && mayFindNewer(settings);
       terminal.out(banner({ settings, current, keys, keysFile, version, updates: updating, style }));
-      const server = {
-        log: terminal.width === undefined ? running.log : withoutUnreached(running.log),
-        get hasRelease() {
-          return running.hasRelease;
-        },
-      };
-      await fresh.keep(server, stopper.signal);
+      const log = terminal.width === undefined ? running.log : withoutUnreached(running.log);
+      await fresh.keep(running, stopper.signal, log);
     });
   } finally {
     // The keys cannot be shown a second time, so they are shown even after a failure.

@@ -159,19 +159,20 @@ export class FreshData implements Updates {
   }
 
   /** Builds repeatedly until `signal` is aborted. */
-  keep(user: User, signal: AbortSignal): Promise<void> {
-    return new Poller({ check: () => this.check(user, signal), waitMs: () => CHECK_MS }).runUntil(signal);
+  keep(user: User, signal: AbortSignal, log = user.log): Promise<void> {
+    const check = () => this.check(user, signal, log);
+    return new Poller({ check, waitMs: () => CHECK_MS }).runUntil(signal);
   }
 
   /** Builds if a build is due. Never rejects. */
-  async check(user: User, signal: AbortSignal): Promise<void> {
+  async check(user: User, signal: AbortSignal, log = user.log): Promise<void> {
     const { now, chance } = this;
     this.endsAt = Math.min(this.endsAt, now() + this.pauseMs); // the clock may have been set back
     // An immediate build may repair a release that is not intact.
     const isRepair = user.hasRelease === false;
     const endsAt = isRepair ? Math.min(this.endsAt, this.repairAt) : this.endsAt;
     if (now() < endsAt && !this.isAsked()) return;
-    const nextDue = await this.run(user.log, signal);
+    const nextDue = await this.run(log, signal);
     const at = now();
     this.pauseMs = pauseMs(at, nextDue, this.failures, chance());
     this.endsAt = at + this.pauseMs;
