@@ -279,14 +279,14 @@ function statusOf(settings: Settings) {
 function statusText(status: ReturnType<typeof statusOf>, settings: Settings, now: Date, terminal: Terminal) {
   const { name, problem, pinned, failed, release, releases, conflicts } = status;
   const built = formatAgo(now.getTime() - Date.parse(release.created_at));
-  const age = dataAge(release, now);
+  const age = dataAge(release.feeds, now);
   const kept = releases.map((each) => {
     const remarks = [...(each === name ? ["current"] : []), ...(each === pinned ? ["pinned"] : [])];
     return remarks.length === 0 ? each : `${each} (${remarks.join(", ")})`;
   });
   const held = heldFeeds(release.feeds);
   const parts = [
-    `Release ${name}, built ${release.created_at} (${built}${oldestData(release, now)})`,
+    `Release ${name}, built ${release.created_at} (${built}${oldestData(release.feeds, now)})`,
     problem === null
       ? ""
       : `${terminal.style.red("damaged")}  ${problem}: ${remedyFor("damaged", settings.dataDir)}.`,

@@ -49,10 +49,12 @@ const RUNTIME =
 const NETWORK = /^((https?|all|no)_proxy|SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS|NODE_USE_SYSTEM_CA)$/i;
 
 /** Returns the environment for builds, which receive their settings through a pipe. */
-export const buildEnvironment = (env: Environment) => ({
-  ...FRUGAL,
-  ...pick(env, (name) => RUNTIME.test(name) || NETWORK.test(name)),
-});
+export function buildEnvironment(env: Environment): Record<string, string> {
+  const wanted = Object.entries(env).filter(
+    ([name, value]) => value !== undefined && (RUNTIME.test(name) || NETWORK.test(name)),
+  );
+  return { ...FRUGAL, ...(Object.fromEntries(wanted) as Record<string, string>) };
+}
 
 /**
  * The memory, in bytes, that JavaScriptCore assumes the machine has. With the real size, the heap doubles between
@@ -60,11 +62,6 @@ export const buildEnvironment = (env: Environment) => ({
  * GB, and it was not faster.
  */
 const FRUGAL = { BUN_JSC_forceRAMSize: "250000000" };
-
-function pick(env: Environment, isWanted: (name: string) => boolean): Record<string, string> {
-  const wanted = Object.entries(env).filter(([name, value]) => value !== undefined && isWanted(name));
-  return Object.fromEntries(wanted) as Record<string, string>;
-}
 
 /** What Bun returns if the environment contains no user name, as in many containers and services. */
 const NOBODY_KNOWN = "unknown";

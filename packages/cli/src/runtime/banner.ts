@@ -26,14 +26,14 @@ export function banner({ settings, current, keys, keysFile, version, updates, st
   const now = new Date();
   const built = formatAgo(now.getTime() - Date.parse(current.manifest.created_at));
   const feeds = feedsOf(settings.dataDir, current);
-  const age = dataAge({ feeds }, now);
+  const age = dataAge(feeds, now);
   const created = keysFile === undefined ? keys.created?.live : undefined;
   const key = created ?? (settings.apiKey === undefined ? "$KEY" : "$INKLING_API_KEY");
   const parts = [
     [
       style.bold(`Inkling ${version} answers on ${base}`),
       style.dim(
-        `release ${current.name}, built ${built}${oldestData({ feeds }, now)}; reference on ${base}/docs, console on ${localUrl(settings.adminHost, settings.adminPort)}/`,
+        `release ${current.name}, built ${built}${oldestData(feeds, now)}; reference on ${base}/docs, console on ${localUrl(settings.adminHost, settings.adminPort)}/`,
       ),
       ...(age === "" ? [] : [style.dim(`age of its data: ${age}`)]),
     ],

@@ -317,7 +317,7 @@ function data({ settings, now }: CheckInput): Finding {
     ...(held.length === 0 ? [] : [`new copies that look wrong are held: ${held.join(", ")}`]),
     ...(pinnedName(settings.dataDir) === undefined ? [] : ["the release is pinned"]),
   ];
-  if (gaps.length === 0) return ok(dataAge({ feeds }, now) || `built ${ago(release.manifest.created_at)}`);
+  if (gaps.length === 0) return ok(dataAge(feeds, now) || `built ${ago(release.manifest.created_at)}`);
   const willCome = !isFollower && mayFindNewer(settings);
   const fix = `run \`inkling data status\` to see why; ${willCome ? "a running server fetches what is due, or " : ""}${refresh(settings)}`;
   return missing.length > 0 && !willCome ? problem(gaps.join("; "), fix) : note(gaps.join("; "), fix);

@@ -84,7 +84,8 @@ function unlessEmpty<T>(settings: Settings, work: (store: Store) => Promise<T>) 
  * database's keys or restores them.
  */
 export async function withNewStore<T>(settings: Settings, work: (store: Store) => Promise<T>): Promise<T> {
-  if (settings.databaseUrl === defaultDatabase(settings)) ensureWritable(settings.dataDir);
+  const { dataDir } = settings;
+  if (databaseFile(settings) === join(dataDir, DATA_FOLDER.database)) ensureWritable(dataDir);
   return withOpened(settings, work);
 }
 
@@ -129,16 +130,17 @@ export function lacksDatabase(settings: Settings): boolean {
 }
 
 async function withOpened<T>(settings: Settings, work: (store: Store) => Promise<T>): Promise<T> {
-  const revoked = revokedFile(settings);
+  const { dataDir } = settings;
+  const revoked = new RevokedFile(join(dataDir, DATA_FOLDER.revoked));
   try {
-    revoked?.read();
+    revoked.read();
   } catch (error) {
     process.stderr.write(
-      `warning: cannot read ${revoked?.path}, so keys that only this host refuses are shown as active: ${messageOf(error)}\n`,
+      `warning: cannot read ${revoked.path}, so keys that only this host refuses are shown as active: ${messageOf(error)}\n`,
     );
   }
   const store = await openStore(settings.databaseUrl, {
-    ...(revoked !== undefined && { revoked }),
+    ...(existsSync(dataDir) && { revoked }), // this machine may have no data folder
     onUpgrade: ({ from, to }) =>
       process.stderr.write(
         `Upgraded the tables of ${maskUrl(settings.databaseUrl)} from version ${from} to ${to}.\n`,
@@ -158,14 +160,6 @@ async function withOpened<T>(settings: Settings, work: (store: Store) => Promise
     await store.close();
   }
 }
-
-/** Returns this host's list of revocations; undefined if this machine has no data folder. */
-function revokedFile({ dataDir }: Settings): RevokedFile | undefined {
-  return existsSync(dataDir) ? new RevokedFile(join(dataDir, DATA_FOLDER.revoked)) : undefined;
-}
-
-/** Returns the URL of the database in the data folder. */
-const defaultDatabase = (settings: Settings) => `sqlite://${settings.dataDir}/${DATA_FOLDER.database}`;
 
 /**
  * Records an action, then performs it.

@@ -45,12 +45,12 @@ test("of an answer: of feeds that are loaded", () => {
     feed("is_proxy", { fetched_at: TODAY }),
     feed("is_tor_exit", { source: "own" }),
   ];
-  expect(dataAge({ feeds }, NOW)).toBe("geolocation 169 days, is_proxy 1 hour");
+  expect(dataAge(feeds, NOW)).toBe("geolocation 169 days, is_proxy 1 hour");
   expect(dataAges(feeds, NOW.getTime())).toEqual([
     { answer: "geolocation", feed: "x", seconds: 169 * 86_400 },
     { answer: "is_proxy", feed: "x", seconds: 3_600 },
   ]);
-  expect(dataAge({ feeds: [] }, NOW)).toBe("");
+  expect(dataAge([], NOW)).toBe("");
 });
 
 test("the oldest of all data, and answers whose data is older than its feed should be", () => {
@@ -59,8 +59,8 @@ test("the oldest of all data, and answers whose data is older than its feed shou
     { ...feed("is_proxy", { fetched_at: TODAY }), id: "x4bnet-vpn-v4" },
     { ...feed("is_abuser", { published_at: "2026-08-01T12:00:00.000Z" }), id: "unknown-to-this-version" },
   ];
-  expect(oldestData({ feeds }, NOW)).toBe("; oldest data: 169 days");
-  expect(oldestData({ feeds: [] }, NOW)).toBe("");
+  expect(oldestData(feeds, NOW)).toBe("; oldest data: 169 days");
+  expect(oldestData([], NOW)).toBe("");
   const limits: Record<string, number> = { "dbip-city-lite": 60 * 24, "x4bnet-vpn-v4": 24 };
   const found = overdueData(feeds, (id) => limits[id], NOW);
   expect(found).toEqual(["geolocation (dbip-city-lite, stale after 60 days)"]);

@@ -26,17 +26,11 @@ export function dataGaps(manifest: Release, style: Style): string[] {
   return [...missing, ...partial];
 }
 
-interface AttributedFeed {
-  readonly state: string;
-  readonly sets: string;
-  readonly attribution?: string | null | undefined;
-}
-
 /**
  * Returns the texts that licences require for data from these tables, without duplicates. Attributions of geolocation
  * feeds come first.
  */
-export function attributions(feeds: readonly AttributedFeed[], tables?: readonly Table[]): string[] {
+export function attributions(feeds: Release["feeds"], tables?: readonly Table[]): string[] {
   const sets = tables?.flatMap((table) => [
     ...(table === "network" ? FEED_SETS.network.other : FEED_SETS[SEGMENT_OF[table]].deciding),
     ...(table === "email" ? [] : FEED_SETS.network.deciding),
@@ -70,12 +64,8 @@ export function feedAge(feed: FeedReport | undefined, now: Date): string {
 export const copyAge = (seconds: number | null | undefined, isOfFile = false): string =>
   typeof seconds === "number" ? `${formatAge(seconds * 1000)}${isOfFile ? " (file)" : ""}` : "-";
 
-interface FeedsOf {
-  readonly feeds: readonly FeedReport[];
-}
-
 /** Returns the age of each answer's data as "geolocation 171 days, is_proxy 3 hours". Empty if no age is known. */
-export function dataAge({ feeds }: FeedsOf, now: Date): string {
+export function dataAge(feeds: readonly FeedReport[], now: Date): string {
   const ages = dataAges(feeds, now.getTime());
   return ages.map(({ answer, seconds }) => `${answer} ${formatAge(seconds * 1000)}`).join(", ");
 }
@@ -83,7 +73,7 @@ export function dataAge({ feeds }: FeedsOf, now: Date): string {
 /**
  * Returns the age of the oldest data as "; oldest data: 278 days", to append to a build time. Empty if no age is known.
  */
-export function oldestData({ feeds }: FeedsOf, now: Date): string {
+export function oldestData(feeds: readonly FeedReport[], now: Date): string {
   const oldest = oldestAge(dataAges(feeds, now.getTime()));
   return oldest === undefined ? "" : `; oldest data: ${formatAge(oldest.seconds * 1000)}`;
 }
