@@ -1,6 +1,5 @@
 // @inkling/bulk: enriches files with a release's answers, and exports releases for other programs.
 
-export { decode, type Encoding } from "./decode.ts";
 export { lastRowEndOfHead } from "./enrich/blocks.ts";
 export { enrich, SMALL_BYTES } from "./enrich/enrich.ts";
 export { type Tally, unparsable } from "./enrich/enricher.ts";

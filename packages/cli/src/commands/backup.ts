@@ -60,8 +60,8 @@ Examples:
     const target = prepareOutput(path) ?? path;
     const { databaseUrl } = loaded.settings;
     const isShared = isSharedDatabase(databaseUrl);
-    const write = () =>
-      writeBackup(loaded, target, "process", context.version, !isShared, loaded.flags.decisions === true);
+    const part = isShared ? "none" : loaded.flags.decisions ? "all" : "without decisions";
+    const write = () => writeBackup(loaded, target, "process", context.version, part);
     const manifest = isShared ? await write() : await withExistingStore(loaded.settings, write);
     if (isShared)
       warn(
@@ -79,9 +79,9 @@ Examples:
 }
 
 /**
- * Writes an archive of the data folder's files, the settings file and, if asked, the SQLite database.
+ * Writes an archive of the data folder's files, the settings file and the SQLite database.
  * @param program this version of Inkling
- * @param decisions whether to include stored decisions
+ * @param part how much of the database
  * @throws CliError, StoreError; an existing file then remains unchanged
  */
 export async function writeBackup(
@@ -89,8 +89,7 @@ export async function writeBackup(
   path: string,
   owner: Owner,
   program: string,
-  withDatabase: boolean,
-  decisions: boolean,
+  part: "none" | "without decisions" | "all",
 ): Promise<Manifest> {
   const write = (about: Pick<Manifest, "decisions" | "rows">, databases: readonly BackupFile[]) => {
     const files = Object.keys(DATA_FILES).map((name) => ({ name, path: join(settings.dataDir, name) }));
@@ -99,7 +98,8 @@ export async function writeBackup(
     const contents = found.map(({ name, path }) => ({ name, content: readFileSync(path) }));
     return writeArchive(path, owner, { program, ...about }, [...databases, ...contents]);
   };
-  if (!withDatabase) return write({ decisions: false, rows: {} }, []);
+  if (part === "none") return write({ decisions: false, rows: {} }, []);
+  const decisions = part === "all";
   return withTemporary(join(dirname(path), TEMPORARY_COPY), async (copy) => {
     // "wx" follows no link of another user.
     writingTo(path, () => writeFileSync(copy, "", { mode: OWNER_ONLY, flag: "wx" }));

@@ -248,7 +248,8 @@ async function keepOld(
         `use \`--force\` to replace it; the old data is kept as ${before}`,
       );
     if (!isFileLost && filled.length === 0) return { aside: false };
-    await writeBackup({ settings, file }, before, "folder", version, isThere, decisions);
+    const part = !isThere ? "none" : decisions ? "all" : "without decisions";
+    await writeBackup({ settings, file }, before, "folder", version, part);
     return { before, aside: false };
   } catch (error) {
     if (!isUnusable(error)) throw error; // damage in the middle of a file shows only when all of it is read
