@@ -18,16 +18,7 @@ const NOT_FOUND = {
   title: "No such page",
   Page: () => (
     <Card>
-      <p>
-        The console has no page at <code>{location.hash}</code>. It has these pages:
-      </p>
-      <ul class="links">
-        {PAGES.map(({ id, title }) => (
-          <li key={id}>
-            <a href={`#/${id}`}>{title}</a>
-          </li>
-        ))}
-      </ul>
+      The console has no page at <code>{location.hash}</code>.
     </Card>
   ),
 };

@@ -1,7 +1,7 @@
-// chart.tsx: draws bars, lines, meters and sparklines as SVG. A chart's label summarizes it in words, and the legend of
+// chart.tsx: draws bars, lines and meters as SVG. A chart's label summarizes it in words, and the legend of
 // bars has their totals.
 
-import { max, min, nice, sum, ticks } from "d3-array";
+import { max, nice, sum, ticks } from "d3-array";
 import { line, stack } from "d3-shape";
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -248,20 +248,3 @@ export const Meter = ({ part, text, color = "good" }: MeterProps) => (
     </svg>
   </span>
 );
-
-/**
- * A few numbers, drawn as a line.
- * @param label what the line shows, for screen readers
- */
-export function Sparkline({ values, label }: { values: readonly number[]; label: string }) {
-  const [low = 0, high = 0] = [min(values), max(values)];
-  const path = line<number>(
-    (_, i) => 2 + (i * 76) / Math.max(1, values.length - 1),
-    (value) => (high === low ? 10 : 18 - (16 * (value - low)) / (high - low)),
-  );
-  return (
-    <svg class="sparkline" viewBox="0 0 80 20" role="img" aria-label={label}>
-      <path fill="none" stroke={seriesColor(0)} stroke-width={2} d={path(values) ?? ""} />
-    </svg>
-  );
-}

@@ -49,7 +49,7 @@ export const isTime = (name: string) => /_(at|until)$/.test(name);
 
 /** Returns a field's name in words: "created_at" is "Created". */
 export function labelOf(name: string): string {
-  const text = name.replace(/_(at|until|seconds)$/, "").replaceAll("_", " ");
+  const text = name.replace(/_(at|until|seconds|hours)$/, "").replaceAll("_", " ");
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 

@@ -2,7 +2,7 @@
 // the same way.
 
 import type { ComponentChildren } from "preact";
-import { formatCount } from "../format.ts";
+import { formatCount, formatDuration } from "../format.ts";
 import { Badge, Definitions, type Kind, RelativeTime } from "./basics.tsx";
 import { isTime, labelOf } from "./operation.tsx";
 import { type Column, TwoLines } from "./table.tsx";
@@ -40,7 +40,10 @@ function fieldOf<Row>(row: Row, name: keyof Row & string): ComponentChildren {
   }
   if (isTime(name)) return timeOf(value);
   if (name === "state") return <Badge kind={KINDS[String(value)] ?? "faint"}>{String(value)}</Badge>;
-  if (typeof value === "number") return formatCount(value);
+  if (typeof value === "number") {
+    if (name.endsWith("_seconds")) return formatDuration(value);
+    return name.endsWith("_hours") ? formatDuration(value * 3600) : formatCount(value);
+  }
   return (Array.isArray(value) ? value.join(", ") : String(value ?? "")) || "none";
 }
 

@@ -71,20 +71,10 @@ export function CalibrationPage() {
 const isOff = ({ weight, suggested_weight: suggested }: Reason) => suggested !== null && suggested !== weight;
 
 const LABELS = [
-  ["Fraud", ({ fraud }: Reason | Rule) => formatCount(fraud), "number", ({ fraud }: Reason | Rule) => fraud],
-  [
-    "Legitimate",
-    ({ legitimate }: Reason | Rule) => formatCount(legitimate),
-    "number",
-    ({ legitimate }: Reason | Rule) => legitimate,
-  ],
-  [
-    "Precision",
-    ({ precision }: Reason | Rule) => shareOf(precision),
-    undefined,
-    ({ precision }: Reason | Rule) => precision?.share ?? -1,
-  ],
-] as const satisfies readonly Column<Reason | Rule>[];
+  ["Fraud", ({ fraud }: Reason | Rule) => formatCount(fraud), "number"],
+  ["Legitimate", ({ legitimate }: Reason | Rule) => formatCount(legitimate), "number"],
+  ["Precision", ({ precision }: Reason | Rule) => shareOf(precision)],
+] as const;
 
 const REASON_COLUMNS: readonly Column<Reason>[] = [
   [
@@ -94,10 +84,8 @@ const REASON_COLUMNS: readonly Column<Reason>[] = [
         <code>{reason}</code>
       </TwoLines>
     ),
-    undefined,
-    ({ reason }) => reason,
   ],
-  ["Decisions", ({ decisions }) => formatCount(decisions), "number", ({ decisions }) => decisions],
+  ["Decisions", ({ decisions }) => formatCount(decisions), "number"],
   ...LABELS,
   ["Default weight", ({ default_weight }) => default_weight.toFixed(2), "number"],
   ["Weight", ({ weight }) => weight.toFixed(2), "number"],
@@ -113,9 +101,9 @@ const REASON_COLUMNS: readonly Column<Reason>[] = [
 ];
 
 const RULE_COLUMNS: readonly Column<Rule>[] = [
-  ["Rule", ruleOf, undefined, ({ rule }) => rule],
-  ["Live", ({ live }) => formatCount(live), "number", ({ live }) => live],
-  ["In shadow", ({ shadow }) => formatCount(shadow), "number", ({ shadow }) => shadow],
+  ["Rule", ruleOf],
+  ["Live", ({ live }) => formatCount(live), "number"],
+  ["In shadow", ({ shadow }) => formatCount(shadow), "number"],
   ...LABELS,
 ];
 

@@ -2,22 +2,14 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import type { AdminSession } from "../answers.ts";
-import { ApiError, logIn, UserError } from "../api.ts";
+import { logIn } from "../api.ts";
 import { Problem } from "../components/basics.tsx";
 import { Field, Form, TextField, textOf } from "../components/form.tsx";
 import { ThemeChoice } from "../components/theme-choice.tsx";
 
-async function submitLogin(values: FormData): Promise<AdminSession> {
+function submitLogin(values: FormData): Promise<AdminSession> {
   const author = textOf(values, "author");
-  const body = { token: textOf(values, "token"), ...(author ? { author } : {}) };
-  return logIn(body).catch((error: unknown) => {
-    const isWrong = error instanceof ApiError && error.code === "TOKEN_INVALID";
-    throw isWrong
-      ? new UserError(
-          "No admin token matches: the token was revoked, has expired, or was not copied correctly.",
-        )
-      : error;
-  });
+  return logIn({ token: textOf(values, "token"), ...(author && { author }) });
 }
 
 /** @param note why the user has to log in */

@@ -1,27 +1,20 @@
 // feed.tsx: shows one feed: its state, ages, last error, licence and entries, and its claims about a value.
 
 import { useState } from "preact/hooks";
-import type {
-  Answer,
-  EmailVerdict,
-  Evidence,
-  Feed,
-  Geolocation,
-  Reputation,
-  UnusedFeed,
-} from "../../answers.ts";
-import { Card, Definitions, ExternalLink, Linked, Notice, RelativeTime } from "../../components/basics.tsx";
+import type { Answer, Evidence, Feed, UnusedFeed } from "../../answers.ts";
+import { Card, ExternalLink, Linked, Notice, RelativeTime } from "../../components/basics.tsx";
 import { Form, TextField, textOf } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { TableCard } from "../../components/table.tsx";
+import { type Columns, Fields } from "../../components/value.tsx";
 import { formatCount, formatDuration } from "../../format.ts";
 import { type PageProps, useLoad, useObjectName } from "../../hooks.ts";
 import { useStatus } from "../../status.tsx";
-import { isProblem } from "../lookup/answers.ts";
+import { isProblem, summariesOf, verdictOf } from "../lookup/answers.ts";
 import { EvidenceTable, SourcesTable } from "../lookup/evidence.tsx";
 import { lookUp } from "../lookup/requests.ts";
 import { Accept, FeedSwitch } from "./feed-switch.tsx";
-import { entriesOf, StateBadge, unusedState } from "./feeds.tsx";
+import { StateBadge, unusedState } from "./feeds.tsx";
 
 export function FeedPage({ rest: id }: PageProps) {
   const loading = useStatus();
@@ -46,7 +39,7 @@ export function FeedPage({ rest: id }: PageProps) {
             <>
               {feed && <Problems of={feed} onChosen={onChosen} />}
               <Card title={feed ? <StateBadge of={feed} /> : unusedState(one)}>
-                <Definitions rows={[...namesOf(one), ...(feed ? factsOf(feed) : [])]} />
+                {feed ? <Fields of={feed} columns={FACTS} /> : <Fields of={one} columns={NAMES} />}
                 <FeedSwitch feed={one} onChosen={onChosen} isExplained />
               </Card>
               {feed && <Claims id={id} />}
@@ -62,41 +55,42 @@ export function FeedPage({ rest: id }: PageProps) {
 /** The weight needed to set an address's flag (docs/policy.md#weights). */
 const DECIDES = 2;
 
-/** Rows for every feed, whether or not the release contains it. */
-function namesOf({ id, title, homepage, sets, licence, own, weight }: Feed | UnusedFeed) {
-  // Lists that come with Inkling, and files, have a documentation page instead of a homepage.
-  const publisher = homepage?.startsWith("http") ? <ExternalLink href={homepage} /> : homepage;
-  return [
-    ["Title", title !== id && title],
-    ["Sets", sets],
-    ["Weight", weight && `${weight}: ${weight < DECIDES ? "another list must agree" : "decides alone"}`],
-    ["Publisher", own && !publisher ? "your own" : publisher],
-    ["Licence", licence],
-  ] as const;
-}
-
-const timeOf = (iso: string | null) => iso && <RelativeTime iso={iso} />;
-const durationOf = (seconds: number | null) => seconds !== null && formatDuration(seconds);
-
-const factsOf = (feed: Feed) =>
+/** Fields of every feed, whether or not the release contains it. */
+const NAMES: Columns<Feed | UnusedFeed> = [
+  "title",
+  "sets",
   [
-    ["Notice", feed.attribution && <Linked text={feed.attribution} />],
-    ["Entries", <span key="entries">{entriesOf(feed)}</span>],
-    [
-      "Ignored entries",
-      feed.skipped && `${formatCount(feed.skipped.entries)}; the first: ${feed.skipped.first}`,
-    ],
-    ["Age", durationOf(feed.age_seconds)],
-    ["Published every", feed.cadence_hours !== null && formatDuration(feed.cadence_hours * 3600)],
-    ["Stale after", feed.stale_hours !== null && formatDuration(feed.stale_hours * 3600)],
-    ["Published", timeOf(feed.published_at)],
-    ["Fetched", timeOf(feed.fetched_at)],
-    ["Copy in use", feed.source],
-    ["Last check", timeOf(feed.checked_at)],
-    ["Next check", timeOf(feed.next_check_at)],
-    ["Failed checks in a row", feed.failures > 0 && formatCount(feed.failures)],
-    ["SHA-256", feed.sha256 && <code>{feed.sha256}</code>],
-  ] as const;
+    "Weight",
+    ({ weight }) => weight && `${weight}: ${weight < DECIDES ? "another list must agree" : "decides alone"}`,
+  ],
+  [
+    "Publisher",
+    // Lists that come with Inkling, and files, have a documentation page instead of a homepage.
+    ({ homepage, own }) =>
+      homepage?.startsWith("http") ? <ExternalLink href={homepage} /> : (homepage ?? (own && "your own")),
+  ],
+  "licence",
+];
+
+const FACTS: Columns<Feed> = [
+  ...NAMES,
+  ["Notice", ({ attribution }) => attribution && <Linked text={attribution} />],
+  "entries",
+  [
+    "Ignored entries",
+    ({ skipped }) => skipped && `${formatCount(skipped.entries)}; the first: ${skipped.first}`,
+  ],
+  "age_seconds",
+  ["Published every", ({ cadence_hours: hours }) => hours !== null && formatDuration(hours * 3600)],
+  ["Stale after", ({ stale_hours: hours }) => hours !== null && formatDuration(hours * 3600)],
+  "published_at",
+  "fetched_at",
+  ["Copy in use", ({ source }) => source],
+  ["Last check", ({ checked_at }) => checked_at && <RelativeTime iso={checked_at} />],
+  ["Next check", ({ next_check_at }) => next_check_at && <RelativeTime iso={next_check_at} />],
+  ["Failed checks in a row", ({ failures }) => failures > 0 && formatCount(failures)],
+  ["SHA-256", ({ sha256 }) => sha256 && <code>{sha256}</code>],
+];
 
 /** What the operator has to know or do. */
 const Problems = ({ of, onChosen }: { of: Feed; onChosen: () => void }) => (
@@ -161,16 +155,17 @@ function ClaimsAbout({ id, value }: { id: string; value: string }) {
   return (
     <Loaded from={loading} waiting={`Looking up ${value} …`}>
       {({ answers: [answer] }) => {
-        const evidence = answer && evidenceIn(answer);
-        if (evidence === undefined) return <Notice kind="warn">{value} cannot be looked up.</Notice>;
-        const { sources = [], entries = [] } = evidence;
+        if (answer === undefined || verdictOf(answer, []).kind === "problem")
+          return <Notice kind="warn">{value} cannot be looked up.</Notice>;
+        const sources = summariesOf(answer).flatMap((summary) => (summary.sources ?? []).filter(isOwn));
+        const entries = evidenceIn(answer).filter(isOwn);
         return (
           <>
-            {[...sources, ...entries].some(isOwn) && <h3>{title}</h3>}
-            {evidence.sources ? (
-              <SourcesTable {...table} sources={sources.filter(isOwn)} />
+            {[...sources, ...entries].length > 0 && <h3>{title}</h3>}
+            {sources.length > 0 ? (
+              <SourcesTable {...table} sources={sources} />
             ) : (
-              <EvidenceTable {...table} entries={entries.filter(isOwn)} />
+              <EvidenceTable {...table} entries={entries} />
             )}
             <p>
               <a href={`#/lookup/${encodeURIComponent(value)}`}>All evidence about {value}</a>
@@ -182,20 +177,13 @@ function ClaimsAbout({ id, value }: { id: string; value: string }) {
   );
 }
 
-/** An email address that cannot be read gets an answer, but no evidence. */
-const isNoMailbox = (part: Reputation | Geolocation | EmailVerdict) =>
-  "valid" in part && !part.valid && !part.evidence?.length;
-
-/**
- * Returns the evidence in an answer: the sources of a network, or entries. Undefined if there is none, because the
- * value is unreadable or an AS.
- */
-function evidenceIn(answer: Answer) {
-  if ("summary" in answer)
-    return isProblem(answer.summary) ? undefined : { sources: answer.summary.sources ?? [] };
-  if ("system" in answer) return undefined;
-  const parts = "email" in answer ? [answer.email] : [answer.geolocation, answer.reputation];
-  const answered = parts.flatMap((part) => (isProblem(part) || isNoMailbox(part) ? [] : [part]));
-  if (answered.length === 0) return undefined;
-  return { entries: answered.flatMap(({ evidence }): readonly Evidence[] => evidence ?? []) };
+/** Returns the evidence about an address, a domain or an email address. A network has sources instead. */
+function evidenceIn(answer: Answer): readonly Evidence[] {
+  const parts =
+    "email" in answer
+      ? [answer.email]
+      : "reputation" in answer
+        ? [answer.geolocation, answer.reputation]
+        : [];
+  return parts.flatMap((part) => (isProblem(part) ? [] : (part.evidence ?? [])));
 }

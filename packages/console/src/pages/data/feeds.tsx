@@ -3,7 +3,7 @@
 
 import type { Feed, UnusedFeed } from "../../answers.ts";
 import { Badge, Card, type Kind, LinkList, Notice } from "../../components/basics.tsx";
-import { Meter, Sparkline } from "../../components/chart.tsx";
+import { Meter } from "../../components/chart.tsx";
 import { List } from "../../components/list.tsx";
 import { TableCard, TwoLines } from "../../components/table.tsx";
 import { formatCount, formatDuration, shortenUrls } from "../../format.ts";
@@ -54,7 +54,7 @@ export function FeedsCard({ feeds, onChosen }: CardProps<Feed>) {
           ["Feed", nameOf],
           ["State", (feed) => <StateOf of={feed} isGrouped={grouped.has(feed.id)} onChosen={onChosen} />],
           ["Age", ageOf],
-          ["Entries", entriesOf, "number"],
+          ["Entries", ({ entries }) => formatCount(entries), "number"],
         ]}
         actions={(feed) => <FeedSwitch feed={feed} onChosen={onChosen} />}
         empty="There is no release, or the release has no feeds."
@@ -150,16 +150,4 @@ function ageOf({ age_seconds, cadence_hours, stale_hours }: Feed) {
   const color = part > 1 ? "bad" : part > 0.7 ? "warn" : "good";
   const cadence = cadence_hours ? `published every ${formatDuration(cadence_hours * 3600)}` : undefined;
   return <span title={cadence}>{stale_hours ? <Meter part={part} text={text} color={color} /> : text}</span>;
-}
-
-export function entriesOf({ entries, history }: Feed) {
-  const values = history.map((release) => release.entries);
-  const [first = 0, last = 0] = [values[0], values.at(-1)];
-  const label = `Entries over ${values.length} releases, from ${formatCount(first)} to ${formatCount(last)}`;
-  return (
-    <>
-      {formatCount(entries)}
-      {new Set(values).size > 1 && <Sparkline values={values} label={label} />}
-    </>
-  );
 }

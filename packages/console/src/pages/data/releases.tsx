@@ -82,7 +82,8 @@ function Changes({ release: { name, feeds_changed } }: { release: Release }) {
   );
 }
 
-const formatSigned = (n: number) => (n === 0 ? "±0" : n > 0 ? `+${formatCount(n)}` : `−${formatCount(-n)}`);
+/** Formats a difference as "+1,234", "-7" or "0". */
+const formatSigned = (n: number) => n.toLocaleString("en-US", { signDisplay: "exceptZero" });
 
 /** What was flagged and unflagged since the previous release. */
 function Comparison({ name }: { name: string }) {
@@ -105,20 +106,12 @@ function Comparison({ name }: { name: string }) {
 }
 
 function linesOf({ flags, disposable }: ReleaseChanges): string[] {
+  const change = (added: number, removed: number) =>
+    `${formatCount(added)} added, ${formatCount(removed)} removed`;
   const lines = Object.entries(flags ?? {}).map(([flag, { added, removed }]) => {
-    const ipv4 = formatChange("IPv4 addresses", added.ipv4_addresses, removed.ipv4_addresses);
-    const ipv6 = formatChange("IPv6 networks", added.ipv6_networks, removed.ipv6_networks);
-    return `${flagName(flag)}: ${ipv4}; ${ipv6}`;
+    const ipv4 = change(added.ipv4_addresses, removed.ipv4_addresses);
+    return `${flagName(flag)}: IPv4 addresses ${ipv4}; IPv6 networks ${change(added.ipv6_networks, removed.ipv6_networks)}`;
   });
-  if (disposable) lines.push(`Disposable: ${formatChange("domains", disposable.added, disposable.removed)}`);
+  if (disposable) lines.push(`Disposable: domains ${change(disposable.added, disposable.removed)}`);
   return lines;
-}
-
-function formatChange(what: string, added: number, removed: number): string {
-  if (added === 0 && removed === 0) return `${what} unchanged`;
-  const parts = [
-    added > 0 && `${formatCount(added)} added`,
-    removed > 0 && `${formatCount(removed)} removed`,
-  ];
-  return `${what} ${parts.filter(Boolean).join(", ")}`;
 }

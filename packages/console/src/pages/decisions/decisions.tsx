@@ -7,8 +7,8 @@ import { Card } from "../../components/basics.tsx";
 import type { BulkAction } from "../../components/list.tsx";
 import { Action } from "../../components/operation.tsx";
 import { ResourceList } from "../../components/resource.tsx";
-import { formatCount } from "../../format.ts";
-import { notify, type PageProps } from "../../hooks.ts";
+import { countOf, formatCount } from "../../format.ts";
+import type { PageProps } from "../../hooks.ts";
 import { DecisionsByDay } from "./by-day.tsx";
 import { DECISION_COLUMNS } from "./columns.tsx";
 import { DecisionDetail } from "./decision.tsx";
@@ -63,37 +63,23 @@ const LABEL: BulkAction<Decision, "POST decisions/{id}/outcome"> = {
 };
 
 /** Deletes the decisions about one `ref`, or all decisions before a day. */
-function DeleteDecisions({ onDeleted }: { onDeleted: () => void }) {
-  const done = ({ deleted }: { deleted: number }) => {
-    notify(`Deleted ${formatCount(deleted)} ${deleted === 1 ? "decision" : "decisions"}.`);
-    onDeleted();
-  };
-  const shared = {
-    route: "DELETE decisions",
-    class: "danger",
-    ask: "These decisions and their outcomes are deleted.",
-    action: "Delete",
-    done,
-  } as const;
-  return (
-    <Card title="Delete decisions">
-      <p class="faint">Deleted decisions and their outcomes cannot be restored.</p>
-      <div class="actions">
-        <Action
-          {...shared}
-          text="Delete by ref"
-          input={{ before: undefined }}
-          fields={{ ref: { label: "All decisions with the ref", note: "" } }}
-        />
-        <Action
-          {...shared}
-          text="Delete by time"
-          input={{ ref: undefined }}
-          fields={{
-            before: { label: "All decisions before this day (UTC)", note: "", isDay: true },
-          }}
-        />
-      </div>
-    </Card>
-  );
-}
+const DeleteDecisions = ({ onDeleted }: { onDeleted: () => void }) => (
+  <Card title="Delete decisions">
+    <p class="faint">Deleted decisions and their outcomes cannot be restored.</p>
+    <p>
+      <Action
+        route="DELETE decisions"
+        class="danger"
+        text="Delete"
+        of="decisions"
+        ask="These decisions and their outcomes are deleted. Fill in one of the fields."
+        fields={{
+          ref: { label: "All decisions with the ref", note: "" },
+          before: { label: "All decisions before this day (UTC)", note: "", isDay: true },
+        }}
+        message={({ deleted }) => `Deleted ${countOf(deleted, "decision")}.`}
+        done={onDeleted}
+      />
+    </p>
+  </Card>
+);

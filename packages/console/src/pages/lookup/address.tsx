@@ -4,12 +4,11 @@ import { FLAG_ROWS, REPUTATION_FLAGS } from "@inkling/contract";
 import type { Flag, Geolocation, IpAnswer, Override, Reputation, ValueProblem } from "../../answers.ts";
 import { Badge, Card, Definitions } from "../../components/basics.tsx";
 import { LazyMap } from "../../components/loaded.tsx";
-import { countryName, flagName } from "../../format.ts";
+import { countryName } from "../../format.ts";
 import { isProblem, isUnknown } from "./answers.ts";
-import { ApiRequest, EvidenceCard, ValueProblemCard } from "./evidence.tsx";
-import { HistoryCard } from "./history.tsx";
+import { ApiRequest, EvidenceCard, Flags, ValueProblemCard } from "./evidence.tsx";
 import { LookupLink } from "./links.tsx";
-import { OverrideButton, OverrideCard, OverrideNetwork } from "./overrides.tsx";
+import { OverrideButton, OverrideNetwork } from "./overrides.tsx";
 
 interface AddressResultProps {
   readonly answer: IpAnswer;
@@ -34,14 +33,12 @@ export function AddressResult({ answer, missing, reload }: AddressResultProps) {
         <ApiRequest value={address} answer={{ geolocation, reputation }} />
       </div>
       <LocationCard address={address} answer={geolocation} />
-      <OverrideCard overrides={overrides} reload={reload} />
       <EvidenceCard
         title="Evidence for the reputation"
         from={reputation}
         action={(entry) => <OverrideNetwork of={entry} onDone={reload} />}
       />
       {!isProblem(geolocation) && <EvidenceCard title="Evidence for the location" from={geolocation} />}
-      <HistoryCard value={address} />
     </div>
   );
 }
@@ -134,24 +131,18 @@ function ReputationCard({ address, reputation, unknown, overrides, reload }: Rep
   };
   return (
     <Card title={set.length > 0 ? `Flagged as ${nouns}` : none}>
-      <ul class="flags">
-        {REPUTATION_FLAGS.map((flag) => (
-          <li key={flag}>
-            {badgeOf(flag)}
-            <span>
-              <strong>{flagName(flag)}</strong>
-              <small>{FLAG_ROWS[flag].meaning}</small>
-            </span>
-            <OverrideButton
-              value={address}
-              flag={flag}
-              verdict={!reputation[flag]}
-              overrides={overrides}
-              onDone={reload}
-            />
-          </li>
-        ))}
-      </ul>
+      <Flags
+        badge={badgeOf}
+        action={(flag) => (
+          <OverrideButton
+            value={address}
+            flag={flag}
+            verdict={!reputation[flag]}
+            overrides={overrides}
+            onDone={reload}
+          />
+        )}
+      />
     </Card>
   );
 }

@@ -4,8 +4,7 @@ import type { EmailAnswer, EmailVerdict } from "../../answers.ts";
 import { Card, Definitions, Notice } from "../../components/basics.tsx";
 import { isProblem, suggestionOf } from "./answers.ts";
 import { ApiRequest, EvidenceCard, ValueProblemCard } from "./evidence.tsx";
-import { HistoryCard } from "./history.tsx";
-import { OverrideButton, OverrideCard } from "./overrides.tsx";
+import { OverrideButton } from "./overrides.tsx";
 
 function titleOf({ disposable, valid }: EmailVerdict, name: string): string {
   if (disposable) return `Disposable ${name}`;
@@ -41,9 +40,7 @@ export function EmailResult({ answer, reload }: { answer: EmailAnswer; reload: (
         />
       </Card>
       <ApiRequest value={kind === "email" ? value : `anybody@${value}`} answer={{ email }} />
-      <OverrideCard overrides={overrides} reload={reload} />
       <EvidenceCard from={email} />
-      <HistoryCard value={value} />
     </div>
   );
 }

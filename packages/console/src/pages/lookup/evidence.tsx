@@ -1,10 +1,12 @@
 // evidence.tsx: shows the details behind every verdict: the evidence, the same lookup through the public API, or a
 // problem.
 
+import { FLAG_ROWS, REPUTATION_FLAGS } from "@inkling/contract";
 import type { ComponentChildren } from "preact";
 import type {
   EmailVerdict,
   Evidence,
+  Flag,
   Geolocation,
   NetworkSummary,
   Reputation,
@@ -22,6 +24,28 @@ export const ValueProblemCard = ({ value, problem }: { value: string; problem: V
     <p class="problem">{problem.title}</p>
     <p>{problem.detail}</p>
   </Card>
+);
+
+interface FlagsProps {
+  readonly badge: (flag: Flag) => ComponentChildren;
+  /** Content beside a flag. */
+  readonly action?: ((flag: Flag) => ComponentChildren) | undefined;
+}
+
+/** Every flag of an address or a network, with what it means. */
+export const Flags = ({ badge, action }: FlagsProps) => (
+  <ul class="flags">
+    {REPUTATION_FLAGS.map((flag) => (
+      <li key={flag}>
+        {badge(flag)}
+        <span>
+          <strong>{flagName(flag)}</strong>
+          <small>{FLAG_ROWS[flag].meaning}</small>
+        </span>
+        {action?.(flag)}
+      </li>
+    ))}
+  </ul>
 );
 
 const EFFECTS: Readonly<Record<string, string>> = { fills: "fills in", label: "label only" };
@@ -64,13 +88,13 @@ interface EvidenceTableProps {
 
 /** The feeds that list a value, and what each did to the answer. */
 export const EvidenceTable = ({
-  caption,
   entries,
   action,
   empty = "No feed lists it.",
+  ...table
 }: EvidenceTableProps) => (
   <Table
-    caption={caption}
+    {...table}
     rows={entries}
     rowKey={(_, i) => i}
     columns={[
@@ -107,12 +131,12 @@ interface SourcesTableProps {
 
 /** Each feed's claims about a network, and what they do to the answers. */
 export const SourcesTable = ({
-  caption,
   sources,
   empty = "No feed lists any address here.",
+  ...table
 }: SourcesTableProps) => (
   <Table
-    caption={caption}
+    {...table}
     rows={sources}
     rowKey={(_, i) => i}
     columns={[

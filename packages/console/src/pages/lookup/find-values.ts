@@ -5,6 +5,8 @@
 // an address, a network or an email address but cannot be read come last, so that they do not displace values if there
 // are more than MAX_VALUES. Cost: linear, because no alternative begins inside a word and repetitions are bounded.
 
+import { countOf, formatCount } from "../../format.ts";
+
 export const KINDS = ["address", "network", "as", "email", "domain", "unreadable"] as const;
 export type Kind = (typeof KINDS)[number];
 
@@ -118,36 +120,25 @@ function read({
   return isNetwork ? [text, "network"] : [host, "address"];
 }
 
-const PLURALS: Readonly<Record<Kind, string>> = {
-  address: "addresses",
-  network: "networks",
-  as: "AS numbers",
-  email: "email addresses",
-  domain: "domains",
-  unreadable: "that are not readable",
-};
-const SINGULARS: Readonly<Record<Kind, string>> = {
-  ...PLURALS,
-  address: "address",
-  network: "network",
-  as: "AS number",
-  email: "email address",
-  domain: "domain",
-  unreadable: "that is not readable",
+const NOUNS: Readonly<Record<Kind, readonly [one: string, several: string]>> = {
+  address: ["address", "addresses"],
+  network: ["network", "networks"],
+  as: ["AS number", "AS numbers"],
+  email: ["email address", "email addresses"],
+  domain: ["domain", "domains"],
+  unreadable: ["that is not readable", "that are not readable"],
 };
 
 /** Describes the result: "Found 3 values: 2 addresses and 1 domain; 4 repetitions." */
 export function describeFound({ values, counts, total, repeated, isCut }: Found): string {
   const kinds = KINDS.filter((kind) => counts[kind] > 0).map(
-    (kind) => `${counts[kind].toLocaleString("en-US")} ${(counts[kind] === 1 ? SINGULARS : PLURALS)[kind]}`,
+    (kind) => `${formatCount(counts[kind])} ${NOUNS[kind][counts[kind] === 1 ? 0 : 1]}`,
   );
-  const n = (count: number, one: string) =>
-    `${count.toLocaleString("en-US")} ${one}${count === 1 ? "" : "s"}`;
   return [
-    `Found ${n(total, "value")}${kinds.length > 0 ? `: ${new Intl.ListFormat("en").format(kinds)}` : ""}`,
-    repeated > 0 && n(repeated, "repetition"),
-    total > values.length && `the first ${values.length.toLocaleString("en-US")} are looked up`,
-    isCut && `only the first ${MAX_TEXT.toLocaleString("en-US")} characters were read`,
+    `Found ${countOf(total, "value")}${kinds.length > 0 ? `: ${new Intl.ListFormat("en").format(kinds)}` : ""}`,
+    repeated > 0 && countOf(repeated, "repetition"),
+    total > values.length && `the first ${formatCount(values.length)} are looked up`,
+    isCut && `only the first ${formatCount(MAX_TEXT)} characters were read`,
   ]
     .filter(Boolean)
     .join("; ");

@@ -11,11 +11,13 @@ import { messageOf, notify, type PageProps, useLoad } from "../../hooks.ts";
 import { SessionContext } from "../../session.ts";
 import { readText } from "../../text-file.ts";
 import { AddressResult } from "./address.tsx";
-import { lacksData, readsData } from "./answers.ts";
+import { lacksData, readsData, verdictOf } from "./answers.ts";
 import { EmailResult } from "./email.tsx";
 import { describeFound, findValues, MAX_TEXT, MAX_VALUES } from "./find-values.ts";
+import { HistoryCard } from "./history.tsx";
 import { Known } from "./known.tsx";
 import { NetworkResult, SystemResult } from "./network.tsx";
+import { OverrideCard } from "./overrides.tsx";
 import { ResultList } from "./results.tsx";
 import {
   answersTo,
@@ -173,6 +175,8 @@ function Results({ search }: { search: Search }) {
               <>
                 {answer.kind === "unknown" && <Known key={answer} answer={answer} />} {/* such as a ref */}
                 <Result answer={answer} missing={missing} reload={reload} />
+                <OverrideCard overrides={answer.overrides} reload={reload} />
+                {verdictOf(answer, missing).kind !== "problem" && <HistoryCard value={answer.value} />}
                 {answer.kind !== "unknown" && <Known key={answer} answer={answer} />}
               </>
             ) : (

@@ -1,6 +1,6 @@
 // network-parts.tsx: the cards about a network, or about the networks of an autonomous system in one address family.
 
-import { FLAG_ROWS, REPUTATION_FLAGS } from "@inkling/contract";
+import { REPUTATION_FLAGS } from "@inkling/contract";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { NetworkSummary } from "../../answers.ts";
@@ -8,7 +8,7 @@ import { Badge, Button, Card, Definitions, Notice } from "../../components/basic
 import { Table, TableCard } from "../../components/table.tsx";
 import { countOf, countryName, flagName, formatCount, formatPercent } from "../../format.ts";
 import { useAction } from "../../hooks.ts";
-import { meterOf, SourcesTable } from "./evidence.tsx";
+import { Flags, meterOf, SourcesTable } from "./evidence.tsx";
 import { LookupLink } from "./links.tsx";
 
 interface SummaryProps {
@@ -74,22 +74,16 @@ function FlagShares({ name, summary, missing, action }: Omit<SummaryProps, "read
           {`${name} has too many parts. Inkling examined only the first ${formatPercent(examined)}: ${countOf(count, "part")}.`}
         </Notice>
       )}
-      <ul class="flags">
-        {REPUTATION_FLAGS.map((flag) => (
-          <li key={flag}>
-            {missing.includes(flag) && flags[flag] === 0 ? (
-              <Badge kind="faint">unknown</Badge>
-            ) : (
-              <Badge kind={flags[flag] > 0 ? "bad" : "good"}>{formatPercent(flags[flag])}</Badge>
-            )}
-            <span>
-              <strong>{flagName(flag)}</strong>
-              <small>{FLAG_ROWS[flag].meaning}</small>
-            </span>
-            {action?.(flag)}
-          </li>
-        ))}
-      </ul>
+      <Flags
+        badge={(flag) =>
+          missing.includes(flag) && flags[flag] === 0 ? (
+            <Badge kind="faint">unknown</Badge>
+          ) : (
+            <Badge kind={flags[flag] > 0 ? "bad" : "good"}>{formatPercent(flags[flag])}</Badge>
+          )
+        }
+        action={action}
+      />
     </Card>
   );
 }

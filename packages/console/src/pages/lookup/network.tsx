@@ -6,10 +6,9 @@ import { Card } from "../../components/basics.tsx";
 import { countOf, formatCount } from "../../format.ts";
 import { FAMILIES, isProblem } from "./answers.ts";
 import { Copies, ValueProblemCard } from "./evidence.tsx";
-import { HistoryCard } from "./history.tsx";
 import { LookupLink } from "./links.tsx";
 import { CountryRows, Summary } from "./network-parts.tsx";
-import { OverrideButton, OverrideCard } from "./overrides.tsx";
+import { OverrideButton } from "./overrides.tsx";
 import { lookUpOne } from "./requests.ts";
 
 interface ResultProps<Answer> {
@@ -40,21 +39,17 @@ export function NetworkResult({ answer, missing, reload }: ResultProps<NetworkAn
     return found?.kind === "network" && !isProblem(found.summary) ? found.summary : undefined;
   };
   return (
-    <>
-      <Summary name={network} summary={summary} missing={missing} action={action} read={read}>
-        <Card title="Countries">
-          <CountryRows summary={summary} />
-          <Copies json={JSON.stringify(answer, null, 2)} />
-        </Card>
-        <OverrideCard overrides={overrides} reload={reload} />
-      </Summary>
-      <HistoryCard value={network} />
-    </>
+    <Summary name={network} summary={summary} missing={missing} action={action} read={read}>
+      <Card title="Countries">
+        <CountryRows summary={summary} />
+        <Copies json={JSON.stringify(answer, null, 2)} />
+      </Card>
+    </Summary>
   );
 }
 
-export function SystemResult({ answer, missing, reload }: ResultProps<SystemAnswer>) {
-  const { asn, system, overrides } = answer;
+export function SystemResult({ answer, missing }: Omit<ResultProps<SystemAnswer>, "reload">) {
+  const { asn, system } = answer;
   const name = `AS${asn}`;
   if (system === null)
     return (
@@ -91,8 +86,6 @@ export function SystemResult({ answer, missing, reload }: ResultProps<SystemAnsw
           </Summary>
         );
       })}
-      <OverrideCard overrides={overrides} reload={reload} />
-      <HistoryCard value={name} />
       <Card title="JSON">
         <Copies json={JSON.stringify(answer, null, 2)} />
       </Card>
