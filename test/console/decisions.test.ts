@@ -813,15 +813,15 @@ describe("decisions", () => {
 
   test("deletion by ref and by day", async () => {
     await go("decisions");
-    const remove = async (by: string, label: string, text: string) => {
-      await page.getByRole("button", { name: `Delete by ${by}` }).click();
+    const remove = async (label: string, text: string) => {
+      await page.getByRole("button", { name: "Delete decisions" }).click();
       await page.getByLabel(label).fill(text);
       await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
     };
-    await remove("ref", "All decisions with the ref", "user-1");
+    await remove("All decisions with the ref", "user-1");
     await waitForMessage(page, "Deleted 2 decisions.");
     await until(async () => (await rows()).length === 1);
-    await remove("time", "All decisions before this day (UTC)", "2999-01-01");
+    await remove("All decisions before this day (UTC)", "2999-01-01");
     await waitForMessage(page, "Deleted 1 decision.");
     await page.getByText("No decisions are stored yet.").waitFor();
   });

@@ -123,7 +123,7 @@ describe("logging in", () => {
     const { token } = server;
     await own.getByLabel("Admin token").fill(`${token.slice(0, -1)}${token.endsWith("x") ? "y" : "x"}`);
     await own.getByRole("button", { name: "Log in" }).click();
-    await own.getByRole("alert").filter({ hasText: "No admin token matches" }).waitFor();
+    await own.getByRole("alert").filter({ hasText: "No admin token on this server matches" }).waitFor();
     await tabs.logIn(own);
     const cookies = await own.context().cookies(`${server.origin}/admin/`);
     expect(cookies.map(({ httpOnly, sameSite }) => ({ httpOnly, sameSite }))).toEqual([
@@ -635,7 +635,7 @@ describe("data", () => {
     release();
     await page.getByText("999.1.1.1 cannot be looked up.").waitFor();
     await ask("jane@example@");
-    await page.getByText("jane@example@ cannot be looked up.").waitFor();
+    await page.getByText(`${feed.id} is not in the evidence about jane@example@.`).waitFor();
     await ask("8.8.8.8");
     await page.getByText(`${feed.id} is not in the evidence about 8.8.8.8.`).waitFor();
     await page.unroute("**/admin/v1/lookup");
@@ -1090,9 +1090,6 @@ describe("frame", () => {
     await go("nowhere");
     expect(await page.locator("main h1").innerText()).toBe("No such page");
     await page.getByText("The console has no page at #/nowhere.").waitFor();
-    expect(await page.locator("main").getByRole("link").count()).toBe(
-      await page.getByRole("navigation").getByRole("link").count(),
-    );
     await page.goto(`${server.origin}/#/-nowhere`);
     await page.getByText("The console has no page at #/-nowhere.").waitFor();
     await go("lookup/%zz");

@@ -23,6 +23,12 @@ export const lastDays = (count: number, until = timeIn(0)) =>
 /** Formats a number with a noun: "1 decision", "1,200 decisions". */
 export const countOf = (n: number, noun: string) => `${formatCount(n)} ${noun}${n === 1 ? "" : "s"}`;
 
+/** Formats names as "a, b and 3 more". */
+export function firstOf(names: readonly string[], max: number): string {
+  const more = names.length - max;
+  return names.slice(0, max).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
 /** Formats a number as "12k". */
 export const formatCompact = (n: number) => compact.format(n).toLowerCase();
 

@@ -5,7 +5,7 @@ import { useContext, useEffect } from "preact/hooks";
 import type { DataOverview, Feed, Host, Queue, Webhook } from "./answers.ts";
 import { call, isAbort } from "./api.ts";
 import { RelativeTime } from "./components/basics.tsx";
-import { countOf } from "./format.ts";
+import { countOf, firstOf } from "./format.ts";
 import { type Loading, messageOf } from "./hooks.ts";
 
 /** Keys and admin tokens that expire within this number of days need attention. */
@@ -141,13 +141,6 @@ const webhookConcerns = (webhooks: readonly Webhook[]) =>
 /** Maximum number of names in a sentence. */
 const MAX_NAMES = 5;
 
-function shortened(names: string): string {
-  const all = names.split(", ");
-  return all.length > MAX_NAMES
-    ? `${all.slice(0, MAX_NAMES).join(", ")} and ${all.length - MAX_NAMES} more`
-    : names;
-}
-
 /** What is wrong or unusual about the release in use. */
 export function releaseConcerns(overview: DataOverview): Found[] {
   const { release, pinned, missing, partial, refused_release: refused, failed_build: failed } = overview;
@@ -155,7 +148,9 @@ export function releaseConcerns(overview: DataOverview): Found[] {
     release === null && ["bad", "Lookups return 503 until there is a release. Start an update."],
     pinned !== null && ["warn", "Pinned: newer releases are kept but not used until you unpin."],
     release !== null && missing.length > 0 && ["bad", `No data for ${missing.join(", ")}.`],
-    ...partial.map(({ answer, why }) => ["warn", `${answer}: ${shortened(why)}`] as const),
+    ...partial.map(
+      ({ answer, why }) => ["warn", `${answer}: ${firstOf(why.split(", "), MAX_NAMES)}`] as const,
+    ),
     failed && [
       "bad",
       ["The latest build failed ", <RelativeTime key="at" iso={failed.at} />, `: ${failed.why}`],

@@ -7,7 +7,7 @@ import { Badge, Button, RelativeTime } from "../../components/basics.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { Action } from "../../components/operation.tsx";
 import { TableCard } from "../../components/table.tsx";
-import { flagName, formatBytes, formatCount } from "../../format.ts";
+import { firstOf, flagName, formatBytes, formatCount } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
 
 /** What the page does after it has switched to another release, or could not. */
@@ -68,14 +68,13 @@ const MAX_FEEDS = 4;
 function Changes({ release: { name, feeds_changed } }: { release: Release }) {
   const [isShown, setShown] = useState(false);
   if (feeds_changed === null) return <small>the oldest stored release</small>;
-  const changed = feeds_changed
-    .slice(0, MAX_FEEDS)
-    .map(({ feed, entries_before, entries }) => `${feed} ${formatSigned(entries - entries_before)}`);
-  const more = feeds_changed.length - changed.length;
+  const changed = feeds_changed.map(
+    ({ feed, entries_before, entries }) => `${feed} ${formatSigned(entries - entries_before)}`,
+  );
   const show = () => setShown(true);
   return (
     <>
-      <small>{`${changed.join(", ") || "no feed changed"}${more > 0 ? ` and ${more} more` : ""}`}</small>
+      <small>{firstOf(changed, MAX_FEEDS) || "no feed changed"}</small>
       {isShown && <Comparison name={name} />}
       {!isShown && <Button text="Show changes" label={`Show changes in ${name}`} onClick={show} />}
     </>

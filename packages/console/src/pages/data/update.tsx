@@ -4,10 +4,12 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Update } from "../../answers.ts";
 import { call } from "../../api.ts";
 import { Action } from "../../components/operation.tsx";
-import { formatRelative } from "../../format.ts";
+import { countOf, firstOf, formatRelative } from "../../format.ts";
 import { notify, useLoad } from "../../hooks.ts";
 
 const POLL_MS = 2_000;
+/** Maximum number of failed feeds in a sentence. */
+const MAX_NAMES = 3;
 
 /** `update` is null if the server does not build data. */
 const isUnfinished = (update: Update | null) => update !== null && (update.running || update.asked);
@@ -62,15 +64,7 @@ function describeUpdate(update: Update | null): string {
   if ("problem" in last)
     return `The last update failed ${time}: ${last.problem}${last.hint ? ` (${last.hint})` : ""}`;
   const { published, failed } = last;
-  const what = published ? "a new release" : "nothing new";
-  return `The last update finished ${time} after ${last.seconds.toFixed(1)} s: ${what}${describeFailed(failed)}.`;
-}
-
-const MAX_NAMED = 3;
-
-function describeFailed(failed: readonly string[]): string {
-  if (failed.length === 0) return "";
-  const more = failed.length > MAX_NAMED ? ` and ${failed.length - MAX_NAMED} more` : "";
-  const names = failed.slice(0, MAX_NAMED).join(", ");
-  return `; ${failed.length} ${failed.length === 1 ? "feed" : "feeds"} failed: ${names}${more}`;
+  const faults =
+    failed.length > 0 ? `; ${countOf(failed.length, "feed")} failed: ${firstOf(failed, MAX_NAMES)}` : "";
+  return `The last update finished ${time} after ${last.seconds.toFixed(1)} s: ${published ? "a new release" : "nothing new"}${faults}.`;
 }

@@ -27,46 +27,35 @@ interface Report {
   readonly listed: readonly OutcomeProblem[];
 }
 
-/** @param onReport called after each request with the report so far */
-async function importOutcomes(file: File, replace: boolean, onReport: (report: Report) => void) {
-  if (file.size > MAX_BYTES)
-    throw new UserError(
-      `The file is larger than ${formatBytes(MAX_BYTES)}. Use the command inkling decisions import-outcomes.`,
-    );
-  const lines = (await readText(file)).trimEnd().split(/\r?\n/);
-  let report: Report = { read: 0, lines: lines.length, labelled: 0, problems: 0, listed: [] };
-  for (let start = 0; start < lines.length; start += CHUNK) {
-    const some = lines.slice(start, start + CHUNK).map((line) => line.slice(0, MAX_LINE));
-    const { labelled, problems } = await call("POST decisions/outcomes", { lines: some, replace });
-    const listed = [...report.listed, ...problems.map((one) => ({ ...one, line: one.line + start }))];
-    report = {
-      ...report,
-      read: start + some.length,
-      labelled: report.labelled + labelled,
-      problems: report.problems + problems.length,
-      listed: listed.slice(0, MAX_LISTED),
-    };
-    onReport(report);
-  }
-}
-
 /** @param onImported called when decisions may have got outcomes */
 export function ImportOutcomes({ onImported }: { onImported: () => void }) {
-  const [report, setReport] = useState<Report>();
+  const [shown, setShown] = useState<Report>();
   const submit = async (values: FormData, form: HTMLFormElement) => {
-    let last: Report | undefined;
-    setReport(undefined);
+    const file = values.get("file") as File;
+    if (file.size > MAX_BYTES)
+      throw new UserError(
+        `The file is larger than ${formatBytes(MAX_BYTES)}. Use the command inkling decisions import-outcomes.`,
+      );
+    const lines = (await readText(file)).trimEnd().split(/\r?\n/);
+    const report = { read: 0, lines: lines.length, labelled: 0, problems: 0, listed: [] as OutcomeProblem[] };
+    setShown(undefined);
     try {
-      await importOutcomes(values.get("file") as File, values.has("replace"), (next) => {
-        last = next;
-        setReport(next);
-      });
+      for (let start = 0; start < lines.length; start += CHUNK) {
+        const some = lines.slice(start, start + CHUNK).map((line) => line.slice(0, MAX_LINE));
+        const input = { lines: some, replace: values.has("replace") };
+        const { labelled, problems } = await call("POST decisions/outcomes", input);
+        report.read += some.length;
+        report.labelled += labelled;
+        report.problems += problems.length;
+        report.listed.push(...problems.map((one) => ({ ...one, line: one.line + start })));
+        setShown({ ...report, listed: report.listed.slice(0, MAX_LISTED) });
+      }
       form.reset();
     } catch (error) {
-      if (last === undefined) throw error;
+      if (report.read === 0) throw error;
       const text = messageOf(error).replace(/\.$/, "");
       throw new UserError(
-        `${text}. The lines after line ${formatCount(last.read)} may not have been imported. You can import the whole file again.`,
+        `${text}. The lines after line ${formatCount(report.read)} may not have been imported. You can import the whole file again.`,
       );
     } finally {
       onImported();
@@ -85,7 +74,7 @@ export function ImportOutcomes({ onImported }: { onImported: () => void }) {
           <input type="checkbox" name="replace" /> Replace outcomes that differ
         </label>
       </Form>
-      {report && <ImportReport of={report} />}
+      {shown && <ImportReport of={shown} />}
     </Card>
   );
 }

@@ -80,29 +80,33 @@ export function verdictOf(answer: Answer, missing: readonly string[]): Verdict {
   if (answer.kind === "unknown") return { kind: "problem", texts: [NOT_READABLE] };
   const found = "email" in answer ? answer.email : "summary" in answer ? answer.summary : answer.reputation;
   if (isProblem(found)) return { kind: "problem", texts: [found.title] };
-  const bad = faultsOf(found);
-  if (bad.length > 0) return { kind: "flagged", texts: bad };
-  if ("valid" in found) return { kind: "clean", texts: ["valid"] };
+  const faults = faultsOf(found);
+  if (faults.length === 0 && "valid" in found) return { kind: "clean", texts: ["valid"] };
   const isPartial =
-    "flagged" in found
-      ? found.examined < 1 || REPUTATION_FLAGS.some((flag) => missing.includes(flag))
-      : REPUTATION_FLAGS.some((flag) => isUnknown(found, flag, missing));
-  return { kind: "clean", texts: [isPartial ? "no known flags" : "no flags"], isPartial };
+    "reputation" in answer
+      ? REPUTATION_FLAGS.some((flag) => isUnknown(found as Reputation, flag, missing))
+      : isPartlyKnown(summariesOf(answer), missing);
+  return flagsVerdict(faults, isPartial);
 }
 
 /** Returns the verdict on an AS, with the address family of each flag. */
 function systemVerdict(answer: SystemAnswer, missing: readonly string[]): Verdict {
-  if (summariesOf(answer).length === 0) return { kind: "problem", texts: ["no networks known"] };
-  const texts = FAMILIES.flatMap(([family, title]) => {
+  const summaries = summariesOf(answer);
+  if (summaries.length === 0) return { kind: "problem", texts: ["no networks known"] };
+  const faults = FAMILIES.flatMap(([family, title]) => {
     const summary = answer.system?.[family];
     return summary === undefined ? [] : faultsOf(summary).map((fault) => `${fault} of ${title}`);
   });
-  if (texts.length > 0) return { kind: "flagged", texts };
-  const isPartial =
-    summariesOf(answer).some(({ examined }) => examined < 1) ||
-    REPUTATION_FLAGS.some((flag) => missing.includes(flag));
-  return { kind: "clean", texts: [isPartial ? "no known flags" : "no flags"], isPartial };
+  return flagsVerdict(faults, isPartlyKnown(summaries, missing));
 }
+
+const isPartlyKnown = (summaries: readonly NetworkSummary[], missing: readonly string[]) =>
+  summaries.some(({ examined }) => examined < 1) || REPUTATION_FLAGS.some((flag) => missing.includes(flag));
+
+const flagsVerdict = (faults: readonly string[], isPartial: boolean): Verdict =>
+  faults.length > 0
+    ? { kind: "flagged", texts: faults }
+    : { kind: "clean", texts: [isPartial ? "no known flags" : "no flags"], isPartial };
 
 /** Returns the summary of a network, or of each address family of an AS. */
 export function summariesOf(answer: Answer): NetworkSummary[] {

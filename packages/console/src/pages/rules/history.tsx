@@ -51,24 +51,21 @@ export const RulesetDetail = ({ id }: { id: string }) => (
     nameOf={({ number }) => `Ruleset ${number}`}
     fields={["created_at", "note", ["Text", ({ text }) => <Code text={text} />]]}
   >
-    {({ number }) => <Comparison number={number} />}
+    {({ number, text }) => <Comparison number={number} text={text} />}
   </ResourceDetail>
 );
 
 /** What a ruleset changed compared with the previous number. Numbers have no gaps. */
-function Comparison({ number }: { number: number }) {
-  const textOf = async (id: number, signal: AbortSignal) =>
-    id === 0 ? "" : (await call("GET rulesets/{id}", { id: String(id) }, signal)).text;
-  const loading = useLoad(
-    async (signal) => ({ before: await textOf(number - 1, signal), after: await textOf(number, signal) }),
+function Comparison({ number, text }: { number: number; text: string }) {
+  const before = useLoad(
+    async (signal) =>
+      number === 1 ? "" : (await call("GET rulesets/{id}", { id: String(number - 1) }, signal)).text,
     [],
   );
   const title = `Changes in ruleset ${number}`;
   return (
     <Card title={title}>
-      <Loaded from={loading} waiting="Comparing …">
-        {(texts) => <Changes label={title} {...texts} />}
-      </Loaded>
+      <Loaded from={before}>{(earlier) => <Changes label={title} before={earlier} after={text} />}</Loaded>
     </Card>
   );
 }

@@ -4,10 +4,11 @@
 import type { EditorView } from "@codemirror/view";
 import { STARTER_RULESET } from "@inkling/contract";
 import { useMemo, useRef } from "preact/hooks";
-import type { Ruleset, RulesetCheck } from "../../answers.ts";
+import type { Calibration, Ruleset, RulesetCheck } from "../../answers.ts";
 import { call } from "../../api.ts";
 import { Button, Card } from "../../components/basics.tsx";
 import { Loaded } from "../../components/loaded.tsx";
+import { formatCount, timeIn } from "../../format.ts";
 import { notify, type PageProps, useLoad } from "../../hooks.ts";
 import { AssessVisitor } from "../assess/assess.tsx";
 import { Builder } from "./builder.tsx";
@@ -15,7 +16,6 @@ import { CheckResult } from "./check.tsx";
 import { type Draft, useDraft } from "./draft.ts";
 import { Editor, goTo, type LineNote, scrollTo } from "./editor.tsx";
 import { History, RulesetDetail } from "./history.tsx";
-import { type Hits, hitsText, loadHits } from "./hits.ts";
 import { Publish } from "./publish.tsx";
 import { ReplayCard } from "./replay.tsx";
 import type { Beyond } from "./rule-condition.ts";
@@ -113,11 +113,17 @@ function Rules({ newest, reload }: RulesProps) {
   );
 }
 
-/** Each rule's hits beside its first line. */
-function notesOf(rules: RulesText | Beyond, hits: Hits | undefined): LineNote[] | undefined {
+/** How often each rule of the newest ruleset matched in the last 24 hours. */
+const loadHits = (signal: AbortSignal) => call("GET decisions/calibration", { since: timeIn(-1) }, signal);
+
+/** Each rule's hits beside its first line. None if no decision was stored: zeros would say nothing about the rules. */
+function notesOf(rules: RulesText | Beyond, hits: Calibration | undefined): LineNote[] | undefined {
   if ("beyond" in rules || hits === undefined) return undefined;
+  if (hits.decisions === 0) return [];
   return rules.rules.flatMap(({ name, header }) => {
-    const found = hits.get(name);
-    return found === undefined ? [] : [[header + 1, hitsText(found)]];
+    const found = hits.rules.find(({ rule }) => rule === name);
+    if (found === undefined) return [];
+    const { live, shadow } = found;
+    return [[header + 1, `24 h: ${formatCount(live)} live, ${formatCount(shadow)} in shadow`]];
   });
 }
