@@ -515,7 +515,7 @@ describe("decisions", () => {
   let own: ConsoleBrowser;
   let page: Page;
   const go = (hash: string) => own.go(page, hash);
-  const row = () => page.getByRole("table", { name: "Decisions" }).locator("tbody tr");
+  const row = () => page.getByRole("table", { name: "Decisions", exact: true }).locator("tbody tr");
   const rows = async () => {
     await page.locator("main .loading").first().waitFor({ state: "detached" });
     return (await row().allInnerTexts()).map((text) => text.replace(/\s+/g, " ").trim());

@@ -28,15 +28,12 @@ export type UnusedFeed = Api["GET data/feeds"]["output"]["unused"][number];
 export type Release = Api["GET data/releases"]["output"]["releases"][number];
 export type ReleaseChanges = NonNullable<Api["GET data/releases/{id}/changes"]["output"]["changes"]>;
 
-export type Key = Api["PATCH keys/{id}"]["output"];
 export type UsedKey = Api["GET keys/{id}"]["output"];
 export type ListedKey = Api["GET keys"]["output"]["keys"][number];
-export type Usage = Api["GET keys/{id}/usage"]["output"];
-export type UsagePoint = Usage["usage"][number];
+export type UsagePoint = Api["GET keys/{id}/usage"]["output"]["usage"][number];
 export type Refusals = UsagePoint["refused"];
 
 export type Override = Api["GET overrides/{id}"]["output"];
-export type Imported = Api["POST overrides/import"]["output"];
 export type AuditEntry = Api["GET audit"]["output"]["entries"][number];
 
 export type Ruleset = Api["GET rulesets/{id}"]["output"];

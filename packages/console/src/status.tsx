@@ -107,10 +107,8 @@ const group = <T,>(
 export const isFailing = ({ disabled_at, recent: { last_attempt: last } }: Webhook) =>
   disabled_at !== null || (last !== null && last.outcome !== "delivered");
 
-export type FeedState = "held" | "stale" | Feed["state"];
 /** The state as pages show it. */
-export const feedState = ({ held, stale, state }: Feed): FeedState =>
-  held ? "held" : stale ? "stale" : state;
+export const feedState = ({ held, stale, state }: Feed) => (held ? "held" : stale ? "stale" : state);
 
 /** Sort rank; smaller ranks come first. */
 export function feedRank(feed: Feed): number {

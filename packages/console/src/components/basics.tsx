@@ -1,5 +1,6 @@
 // basics.tsx: defines the small parts that all pages share.
 
+import { keysOf } from "@inkling/contract";
 import { type ComponentChildren, Fragment } from "preact";
 import { formatExact, formatRelative } from "../format.ts";
 import { notify } from "../hooks.ts";
@@ -26,6 +27,30 @@ interface KindProps {
 }
 
 export const Badge = ({ kind, children }: KindProps) => <span class={`badge ${kind}`}>{children}</span>;
+
+/** Any other state is neither good nor bad. */
+const STATES = {
+  good: ["active", "allow", "delivered", "legitimate", "live", "loaded", "ready"],
+  warn: ["challenge", "review", "sandbox", "stale", "waiting"],
+  bad: [
+    "deny",
+    "disabled",
+    "failing",
+    "fraud",
+    "given up",
+    "held",
+    "missing",
+    "not-ready",
+    "silent",
+    "wrong",
+  ],
+} as const;
+const kindOf = (state: string): Kind =>
+  keysOf(STATES).find((kind) => (STATES[kind] as readonly string[]).includes(state)) ?? "faint";
+
+/** A state, an action or an outcome: the same word has the same colour on every page. */
+export const State = ({ of }: { of: string }) => <Badge kind={kindOf(of)}>{of.replace(/[-_]/g, " ")}</Badge>;
+
 export const Notice = ({ kind, children }: KindProps) => <div class={`notice ${kind}`}>{children}</div>;
 
 /** A problem that screen readers announce when it appears. */
@@ -96,7 +121,7 @@ export const Code = ({ text }: { text: string }) => (
   <pre tabIndex={0}>{text}</pre>
 );
 
-export interface ButtonProps {
+interface ButtonProps {
   readonly text: string;
   /** A label for screen readers, needed if several buttons have the same text. */
   readonly label?: string;

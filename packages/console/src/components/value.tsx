@@ -3,11 +3,9 @@
 
 import type { ComponentChildren } from "preact";
 import { formatCount, formatDuration } from "../format.ts";
-import { Badge, Definitions, type Kind, RelativeTime } from "./basics.tsx";
+import { Definitions, RelativeTime, State } from "./basics.tsx";
 import { isTime, labelOf } from "./operation.tsx";
 import { type Column, TwoLines } from "./table.tsx";
-
-const KINDS: Readonly<Record<string, Kind>> = { active: "good", live: "good", sandbox: "warn" };
 
 /** The names of fields, or columns of a page's own. */
 export type Columns<Row> = readonly ((keyof Row & string) | Column<Row>)[];
@@ -39,7 +37,7 @@ function fieldOf<Row>(row: Row, name: keyof Row & string): ComponentChildren {
     return <TwoLines below={by}>{timeOf(value)}</TwoLines>;
   }
   if (isTime(name)) return timeOf(value);
-  if (name === "state") return <Badge kind={KINDS[String(value)] ?? "faint"}>{String(value)}</Badge>;
+  if (name === "state") return <State of={String(value)} />;
   if (typeof value === "number") {
     if (name.endsWith("_seconds")) return formatDuration(value);
     return name.endsWith("_hours") ? formatDuration(value * 3600) : formatCount(value);

@@ -1,7 +1,7 @@
 // hosts.tsx: shows the hosts of the group. With SQLite, there is only the current host.
 
 import type { Host } from "../answers.ts";
-import { Badge, type Kind, RelativeTime } from "../components/basics.tsx";
+import { Badge, RelativeTime, State } from "../components/basics.tsx";
 import { ResourceList } from "../components/resource.tsx";
 import { TwoLines } from "../components/table.tsx";
 import { formatCount, formatDuration } from "../format.ts";
@@ -25,12 +25,11 @@ export const HostsPage = () => (
   />
 );
 
-const STATES: Readonly<Record<Host["state"], readonly [text: string, kind: Kind]>> = {
-  ready: ["ready", "good"],
-  "not-ready": ["not ready", "bad"],
-  silent: ["silent", "bad"],
-  unknown: ["unknown", "faint"],
-};
+const stateOf = ({ state, reasons, warnings }: Host) => (
+  <TwoLines below={[...reasons, ...warnings].join("; ")}>
+    <State of={state} />
+  </TwoLines>
+);
 
 const COLUMNS = [
   ["Host", ({ name, version }: Host) => <TwoLines below={version}>{name}</TwoLines>],
@@ -43,15 +42,6 @@ const COLUMNS = [
   ],
   ["Last contact", contactOf],
 ] as const;
-
-function stateOf({ state, reasons, warnings }: Host) {
-  const [text, kind] = STATES[state];
-  return (
-    <TwoLines below={[...reasons, ...warnings].join("; ")}>
-      <Badge kind={kind}>{text}</Badge>
-    </TwoLines>
-  );
-}
 
 function releaseOf({ release }: Host) {
   if (release === null) return "none";

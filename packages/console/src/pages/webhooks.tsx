@@ -4,7 +4,7 @@
 import { WEBHOOK_EVENT_NAMES, WEBHOOK_EVENT_ROWS } from "@inkling/contract";
 import { useState } from "preact/hooks";
 import type { Delivery, Webhook } from "../answers.ts";
-import { Badge, type Kind, Notice, RelativeTime } from "../components/basics.tsx";
+import { Notice, RelativeTime, State } from "../components/basics.tsx";
 import { Action } from "../components/operation.tsx";
 import { ResourceDetail, ResourceList } from "../components/resource.tsx";
 import { TwoLines } from "../components/table.tsx";
@@ -57,12 +57,12 @@ const Overview = () => (
 
 function stateOf(webhook: Webhook) {
   const { disabled_at, old_secret_until, allow_private } = webhook;
-  if (disabled_at !== null) return <Badge kind="bad">disabled</Badge>;
+  if (disabled_at !== null) return <State of="disabled" />;
   const hasTwo = old_secret_until !== null && Date.parse(old_secret_until) > Date.now();
   const notes = [hasTwo && "two secrets", allow_private && "private allowed"].filter(Boolean).join(", ");
   return (
     <TwoLines below={notes}>
-      {isFailing(webhook) ? <Badge kind="bad">failing</Badge> : <Badge kind="good">active</Badge>}
+      <State of={isFailing(webhook) ? "failing" : "active"} />
     </TwoLines>
   );
 }
@@ -165,12 +165,6 @@ const Buttons = ({ of: { id, url, disabled_at }, reload, onTested }: ButtonsProp
   </>
 );
 
-const KINDS: Readonly<Record<Delivery["state"], Kind>> = {
-  waiting: "warn",
-  delivered: "good",
-  ended: "bad",
-};
-
 const DELIVERY_COLUMNS: Columns<Delivery> = [
   ["Queued", ({ created_at }) => <RelativeTime iso={created_at} />],
   ["Event", ({ event, id }) => <TwoLines below={<code>{id}</code>}>{event}</TwoLines>],
@@ -178,7 +172,7 @@ const DELIVERY_COLUMNS: Columns<Delivery> = [
     "State",
     ({ state, next_attempt_at: next }) => (
       <TwoLines below={next && ["next attempt ", <RelativeTime key="next" iso={next} />]}>
-        <Badge kind={KINDS[state]}>{state === "ended" ? "given up" : state}</Badge>
+        <State of={state === "ended" ? "given up" : state} />
       </TwoLines>
     ),
   ],

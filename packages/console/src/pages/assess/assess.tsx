@@ -10,7 +10,15 @@ import { Field, Form, Select, TextField } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { useLoad } from "../../hooks.ts";
 import { DecisionResult } from "./decision.tsx";
-import { DEFAULT_EVENT, fieldOf, isVisitor, queryOf, takeHandedOver, visitorOf } from "./visitor.ts";
+import {
+  DEFAULT_EVENT,
+  type Filled,
+  fieldOf,
+  filledIn,
+  isVisitor,
+  takeHandedOver,
+  visitorOf,
+} from "./visitor.ts";
 
 const BOOLEANS = [
   ["", "unknown"],
@@ -37,7 +45,7 @@ export function AssessPage() {
 interface AssessVisitorProps {
   readonly title?: string;
   /** Initial fields. If they describe a visitor, the form immediately assesses that visitor. */
-  readonly given?: URLSearchParams;
+  readonly given?: Filled;
   /** The facts that the ruleset allows in `facts`. */
   readonly declared: DeclaredFacts;
   /** A draft that decides instead of the newest ruleset. */
@@ -45,16 +53,16 @@ interface AssessVisitorProps {
 }
 
 export function AssessVisitor({ title, given, declared, text }: AssessVisitorProps) {
-  const [asked, setAsked] = useState({ query: new URLSearchParams(given), text });
-  const { query } = asked;
-  const entered = (name: string) => ({ name, defaultValue: query.get(name) ?? "" });
+  const [asked, setAsked] = useState({ filled: given ?? {}, text });
+  const { filled } = asked;
+  const entered = (name: string) => ({ name, defaultValue: filled[name] ?? "" });
   // a new object, so that the same visitor is assessed again
-  const submit = async (values: FormData) => setAsked({ query: queryOf(values), text });
+  const submit = async (values: FormData) => setAsked({ filled: filledIn(values), text });
   return (
     <>
       <Card title={title}>
         <Form class="grid" needs="read" action="Assess" submit={submit}>
-          <TextField label="Event" name="event" defaultValue={query.get("event") ?? DEFAULT_EVENT} required />
+          <TextField label="Event" name="event" defaultValue={filled.event ?? DEFAULT_EVENT} required />
           <TextField label="IP address" placeholder="81.2.69.142" {...entered("ip")} />
           <TextField label="Email address" placeholder="jane@example.com" {...entered("email")} />
           <TextField label="User agent" placeholder="Mozilla/5.0 …" {...entered("user_agent")} />
@@ -69,7 +77,7 @@ export function AssessVisitor({ title, given, declared, text }: AssessVisitorPro
         </Form>
       </Card>
       <div aria-live="polite">
-        {isVisitor(query) && (
+        {isVisitor(filled) && (
           <>
             {asked.text !== text && <p class="faint">This result is from an earlier draft.</p>}
             <Result asked={asked} declared={declared} />
@@ -99,13 +107,13 @@ function FactField({ type, label, ...field }: FactFieldProps) {
 }
 
 interface ResultProps {
-  readonly asked: { readonly query: URLSearchParams; readonly text: string | undefined };
+  readonly asked: { readonly filled: Filled; readonly text: string | undefined };
   readonly declared: DeclaredFacts;
 }
 
 function Result({ asked, declared }: ResultProps) {
-  const { query, text } = asked;
-  const body = { visitor: visitorOf(query, declared), ...(text !== undefined && { text }) };
+  const { filled, text } = asked;
+  const body = { visitor: visitorOf(filled, declared), ...(text !== undefined && { text }) };
   const loading = useLoad((signal) => call("POST assess", body, signal), [asked]);
   return (
     <Loaded from={loading} waiting="Assessing …">

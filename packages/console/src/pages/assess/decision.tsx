@@ -11,7 +11,7 @@ import {
 } from "@inkling/contract";
 import type { ComponentChildren } from "preact";
 import type { AssessedVisitor } from "../../answers.ts";
-import { Badge, Card, type Kind, Marked, Notice } from "../../components/basics.tsx";
+import { Card, Marked, Notice, State } from "../../components/basics.tsx";
 import { Swatch } from "../../components/chart.tsx";
 import { type Column, Table, TwoLines } from "../../components/table.tsx";
 import { countOf } from "../../format.ts";
@@ -22,9 +22,6 @@ import { colorOf, ScoreBar } from "./score-bar.tsx";
 type Decision = AssessedVisitor["decision"];
 type Reason = Decision["reasons"][number];
 type Thresholds = AssessedVisitor["thresholds"];
-
-const KINDS: Readonly<Record<Action, Kind>> = { allow: "good", challenge: "warn", deny: "bad" };
-export const ActionBadge = ({ action }: { action: Action }) => <Badge kind={KINDS[action]}>{action}</Badge>;
 
 const isReason = (code: string): code is ReasonCode => Object.hasOwn(REASON_ROWS, code);
 /** Newer servers may send reasons and facts for which this page has no text. */
@@ -107,10 +104,7 @@ export function DecisionCard(props: DecisionCardProps) {
   const withoutRule = alternatives.find(({ without }) => "rule" in without);
   return (
     <Card
-      title={[
-        <ActionBadge key="action" action={action} />,
-        ` ${decidedBy(of, alternatives, ruleAction)} (${ruleset})`,
-      ]}
+      title={[<State key="action" of={action} />, ` ${decidedBy(of, alternatives, ruleAction)} (${ruleset})`]}
     >
       {review && <Notice kind="warn">The rule asks for a manual review of this visitor.</Notice>}
       {degraded.length > 0 && (
@@ -122,13 +116,12 @@ export function DecisionCard(props: DecisionCardProps) {
       <Reasons of={of} alternatives={alternatives} />
       {withoutRule && (
         <p>
-          Without the rule <code>{rule}</code>, the action would be{" "}
-          <ActionBadge action={withoutRule.action} />
+          Without the rule <code>{rule}</code>, the action would be <State of={withoutRule.action} />
         </p>
       )}
       {shadow.map(({ rule: shadowed, action: wanted, review: wantsReview }) => (
         <p key={shadowed}>
-          Rule <code>{shadowed}</code> in shadow mode would decide <ActionBadge action={wanted} />
+          Rule <code>{shadowed}</code> in shadow mode would decide <State of={wanted} />
           {wantsReview && " and ask for a review"}
         </p>
       ))}
@@ -165,7 +158,7 @@ function Reasons({ of: { action, reasons, degraded }, alternatives }: ReasonsPro
     if (found === undefined) return null;
     return (
       <TwoLines below={`score ${found.score.toFixed(2)}`}>
-        {found.action === action ? "no change" : <ActionBadge action={found.action} />}
+        {found.action === action ? "no change" : <State of={found.action} />}
       </TwoLines>
     );
   };
@@ -214,9 +207,9 @@ export function DecisionResult({ of, visitor, isDraft }: DecisionResultProps) {
           {[visitor.ip, visitor.email].map(
             (value) =>
               value && (
-                <a key={value} href={`#/lookup/${encodeURIComponent(value)}`}>
+                <LookupLink key={value} value={value}>
                   Look up {value}
-                </a>
+                </LookupLink>
               ),
           )}
         </Copies>

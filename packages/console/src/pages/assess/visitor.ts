@@ -1,10 +1,9 @@
-// visitor.ts: converts a visitor between form fields and a query such as `ip=203.0.113.9&facts.plan=free`. The query is
-// kept only in memory. In a page's address, the query would put an email address into the browser's history.
+// visitor.ts: turns form fields into a visitor. The fields are kept only in memory. In a page's address, they would put an
+// email address into the browser's history.
 
 import type { FactType, VisitorInput } from "@inkling/contract";
 import type { DeclaredFacts } from "../../answers.ts";
 
-const FIELDS = ["event", "ip", "email", "user_agent", "expected_country"] as const;
 export const DEFAULT_EVENT = "sign_up";
 
 /** Returns the field name of a declared fact. */
@@ -17,35 +16,37 @@ const VALUES: Readonly<Record<FactType, (text: string) => unknown>> = {
   list: (text) => text.split(",").flatMap((item) => item.trim() || []),
 };
 
-/** Returns the fields that were filled in, as a query. */
-export function queryOf(values: FormData): URLSearchParams {
-  const texts = [...values].map(([name, value]) => [name, String(value).trim()]);
-  return new URLSearchParams(texts.filter(([, text]) => text !== ""));
-}
+/** The form's fields that are filled in, by their names. */
+export type Filled = Readonly<Record<string, string>>;
 
-let handedOver = new URLSearchParams();
+export const filledIn = (values: FormData): Filled =>
+  Object.fromEntries(
+    [...values].map(([name, value]) => [name, String(value).trim()]).filter(([, text]) => text !== ""),
+  );
+
+let handedOver: Filled = {};
 
 /** Opens the Assess page with this visitor. */
 export function assessVisitor(ipOrEmail: string): void {
-  handedOver = new URLSearchParams({ [ipOrEmail.includes("@") ? "email" : "ip"]: ipOrEmail });
+  handedOver = { [ipOrEmail.includes("@") ? "email" : "ip"]: ipOrEmail };
   location.hash = "#/assess";
 }
 
 /** Returns the visitor that another page has handed over, but only once. */
-export function takeHandedOver(): URLSearchParams {
+export function takeHandedOver(): Filled {
   const visitor = handedOver;
-  handedOver = new URLSearchParams();
+  handedOver = {};
   return visitor;
 }
 
-export const isVisitor = (query: URLSearchParams) => query.has("ip") || query.has("email");
+export const isVisitor = ({ ip, email }: Filled) => ip !== undefined || email !== undefined;
 
 /** Returns the request body. The server validates it. */
-export function visitorOf(query: URLSearchParams, declared: DeclaredFacts): VisitorInput {
-  const fields = FIELDS.flatMap((name) => (query.has(name) ? [[name, query.get(name)]] : []));
+export function visitorOf(filled: Filled, declared: DeclaredFacts): VisitorInput {
+  const fields = Object.entries(filled).filter(([name]) => !name.startsWith(fieldOf("")));
   const facts = Object.entries(declared).flatMap(([name, type]) => {
-    const text = query.get(fieldOf(name));
-    return text === null ? [] : [[name, VALUES[type](text)]];
+    const text = filled[fieldOf(name)];
+    return text === undefined ? [] : [[name, VALUES[type](text)]];
   });
   return {
     event: DEFAULT_EVENT,

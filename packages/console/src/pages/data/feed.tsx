@@ -12,6 +12,7 @@ import { type PageProps, useLoad, useObjectName } from "../../hooks.ts";
 import { useStatus } from "../../status.tsx";
 import { isProblem, summariesOf, verdictOf } from "../lookup/answers.ts";
 import { EvidenceTable, SourcesTable } from "../lookup/evidence.tsx";
+import { LookupLink } from "../lookup/links.tsx";
 import { lookUp } from "../lookup/requests.ts";
 import { Accept, FeedSwitch } from "./feed-switch.tsx";
 import { StateBadge, unusedState } from "./feeds.tsx";
@@ -168,7 +169,7 @@ function ClaimsAbout({ id, value }: { id: string; value: string }) {
               <EvidenceTable {...table} entries={entries} />
             )}
             <p>
-              <a href={`#/lookup/${encodeURIComponent(value)}`}>All evidence about {value}</a>
+              <LookupLink value={value}>All evidence about {value}</LookupLink>
             </p>
           </>
         );

@@ -2,21 +2,20 @@
 // share is shown once.
 
 import type { Feed, UnusedFeed } from "../../answers.ts";
-import { Badge, Card, type Kind, LinkList, Notice } from "../../components/basics.tsx";
+import { Badge, Card, LinkList, Notice, State } from "../../components/basics.tsx";
 import { Meter } from "../../components/chart.tsx";
 import { List } from "../../components/list.tsx";
 import { TableCard, TwoLines } from "../../components/table.tsx";
 import { formatCount, formatDuration, shortenUrls } from "../../format.ts";
-import { type FeedState, feedRank, feedState, needsAttention } from "../../status.tsx";
+import { feedRank, feedState, needsAttention } from "../../status.tsx";
 import { Accept, FeedSwitch } from "./feed-switch.tsx";
 
 /** Number of rows to show at first. On a phone, each row is a block. */
 const FIRST_ROWS = 10;
 
-const KINDS: Readonly<Partial<Record<FeedState, Kind>>> = { loaded: "good", stale: "warn" };
 export const StateBadge = ({ of }: { of: Feed }) => (
   <>
-    <Badge kind={KINDS[feedState(of)] ?? "bad"}>{feedState(of)}</Badge>
+    <State of={feedState(of)} />
     {of.on === false && <Badge kind="faint">off from the next build on</Badge>}
   </>
 );

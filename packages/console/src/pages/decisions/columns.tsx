@@ -1,15 +1,10 @@
 // columns.tsx: shows a stored decision as one line.
 
-import type { Outcome } from "@inkling/contract";
 import type { Decision } from "../../answers.ts";
-import { Badge } from "../../components/basics.tsx";
+import { State } from "../../components/basics.tsx";
 import { OneLine } from "../../components/table.tsx";
 import type { Columns } from "../../components/value.tsx";
 import { formatTime } from "../../format.ts";
-import { ActionBadge } from "../assess/decision.tsx";
-
-export const OutcomeBadge = ({ outcome }: { outcome: Outcome | null }) =>
-  outcome && <Badge kind={outcome === "fraud" ? "bad" : "good"}>{outcome}</Badge>;
 
 export const DECISION_COLUMNS: Columns<Decision> = [
   [
@@ -21,7 +16,7 @@ export const DECISION_COLUMNS: Columns<Decision> = [
     ),
     "time",
   ],
-  ["Action", ({ action }) => <ActionBadge action={action} />, "small"],
+  ["Action", ({ action }) => <State of={action} />, "small"],
   [
     "Decided by",
     ({ rule, score }) => <OneLine text={rule === null ? `score ${score.toFixed(2)}` : `rule ${rule}`} />,
@@ -33,8 +28,10 @@ export const DECISION_COLUMNS: Columns<Decision> = [
   ["Reasons", ({ reasons }) => <OneLine text={reasons.map(({ code }) => code).join(", ") || "none"} />],
   [
     "Outcome",
-    ({ outcome, review }) =>
-      outcome === null && review ? <Badge kind="warn">review</Badge> : <OutcomeBadge outcome={outcome} />,
+    ({ outcome, review }) => {
+      const state = outcome ?? (review ? "review" : undefined);
+      return state && <State of={state} />;
+    },
     "small",
   ],
 ];

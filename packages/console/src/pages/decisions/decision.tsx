@@ -76,7 +76,7 @@ const aboutOf = ({ id, at, event, ref, ruleset, data_version, request_id }: Deci
     ["Request", request_id && <code>{request_id}</code>],
   ] as const;
 
-export const OUTCOME_TEXTS: Readonly<Record<Outcome, string>> = { legitimate: "Legitimate", fraud: "Fraud" };
+const OUTCOME_TEXTS: Readonly<Record<Outcome, string>> = { legitimate: "Legitimate", fraud: "Fraud" };
 
 /** @throws {ApiError} */
 export const setOutcome = (id: string, outcome: Outcome | "none", note = "") =>

@@ -4,7 +4,7 @@
 import { useState } from "preact/hooks";
 import type { OutcomeProblem } from "../../answers.ts";
 import { call, UserError } from "../../api.ts";
-import { Badge, Card, type Kind } from "../../components/basics.tsx";
+import { Card, State } from "../../components/basics.tsx";
 import { Field, Form } from "../../components/form.tsx";
 import { Table } from "../../components/table.tsx";
 import { countOf, formatBytes, formatCount } from "../../format.ts";
@@ -79,12 +79,6 @@ export function ImportOutcomes({ onImported }: { onImported: () => void }) {
   );
 }
 
-const PROBLEMS: Readonly<Record<OutcomeProblem["problem"], Kind>> = {
-  wrong: "bad",
-  unknown: "warn",
-  already_labelled: "faint",
-};
-
 const ImportReport = ({ of: { read, lines, labelled, problems, listed } }: { of: Report }) => (
   <>
     <p role="status">
@@ -96,7 +90,7 @@ const ImportReport = ({ of: { read, lines, labelled, problems, listed } }: { of:
       rowKey={({ line }) => line}
       columns={[
         ["Line", ({ line }) => formatCount(line)],
-        ["Problem", ({ problem }) => <Badge kind={PROBLEMS[problem]}>{problem.replace("_", " ")}</Badge>],
+        ["Problem", ({ problem }) => <State of={problem} />],
         ["Reason", ({ message }) => message],
       ]}
       empty="No line has a problem."

@@ -7,8 +7,8 @@
 
 import { countOf, formatCount } from "../../format.ts";
 
-export const KINDS = ["address", "network", "as", "email", "domain", "unreadable"] as const;
-export type Kind = (typeof KINDS)[number];
+const KINDS = ["address", "network", "as", "email", "domain", "unreadable"] as const;
+type Kind = (typeof KINDS)[number];
 
 export interface Found {
   /** At most {@link MAX_VALUES}. */

@@ -16,6 +16,7 @@ import { EmailResult } from "./email.tsx";
 import { describeFound, findValues, MAX_TEXT, MAX_VALUES } from "./find-values.ts";
 import { HistoryCard } from "./history.tsx";
 import { Known } from "./known.tsx";
+import { LookupLink } from "./links.tsx";
 import { NetworkResult, SystemResult } from "./network.tsx";
 import { OverrideCard } from "./overrides.tsx";
 import { ResultList } from "./results.tsx";
@@ -137,7 +138,7 @@ const Examples = ({ isListGone }: { isListGone: boolean }) => (
       <ul>
         {EXAMPLES.map((values) => (
           <li key={values}>
-            <a href={`#/lookup/${encodeURIComponent(values)}`}>{values}</a>
+            <LookupLink value={values} />
           </li>
         ))}
       </ul>

@@ -83,7 +83,7 @@ const COLUMNS: Columns<Row> = [
 function valueCell({ answer: { value, overrides } }: Row) {
   return (
     <TwoLines below={overrides.length > 0 && "your override"}>
-      <a href={`#/lookup/${encodeURIComponent(value)}`}>{value}</a>
+      <LookupLink value={value} />
     </TwoLines>
   );
 }

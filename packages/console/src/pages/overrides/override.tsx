@@ -8,6 +8,7 @@ import { Action } from "../../components/operation.tsx";
 import { TwoLines } from "../../components/table.tsx";
 import type { Columns } from "../../components/value.tsx";
 import { flagName } from "../../format.ts";
+import { LookupLink } from "../lookup/links.tsx";
 
 /** The fields of the reason for an override. */
 export const REASON_FIELDS = { note: { label: "Reason" } } as const;
@@ -36,11 +37,7 @@ export const OVERRIDE_COLUMNS: Columns<Override> = [
     "Value",
     ({ value, kind }) => (
       <TwoLines below={kind.replace("_", " ")}>
-        {kind === "email_hash" ? (
-          <code>{value}</code>
-        ) : (
-          <a href={`#/lookup/${encodeURIComponent(value)}`}>{value}</a>
-        )}
+        {kind === "email_hash" ? <code>{value}</code> : <LookupLink value={value} />}
       </TwoLines>
     ),
   ],

@@ -3,14 +3,12 @@
 import { useState } from "preact/hooks";
 import type { Replayed } from "../../answers.ts";
 import { call } from "../../api.ts";
-import { Badge, Button, Card, Notice, RelativeTime } from "../../components/basics.tsx";
+import { Badge, Button, Card, Notice, RelativeTime, State } from "../../components/basics.tsx";
 import { Field, Select } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { Table, TwoLines } from "../../components/table.tsx";
 import { countOf, formatCount, formatPercent, timeIn } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
-import { ActionBadge } from "../assess/decision.tsx";
-import { OutcomeBadge } from "../decisions/columns.tsx";
 
 type Rule = Replayed["rules"][number];
 type Share = Rule["precision"];
@@ -134,7 +132,7 @@ export const ChangedActions = ({ actions }: Pick<Replayed, "actions">) => (
       .map(({ before, after, count, legitimate, examples }) => (
         <details key={`${before} ${after}`}>
           <summary>
-            {formatCount(count)} <ActionBadge action={before} />→ <ActionBadge action={after} />
+            {formatCount(count)} <State of={before} />→ <State of={after} />
             {legitimate > 0 && `${formatCount(legitimate)} labelled legitimate`}
           </summary>
           <ExampleLinks examples={examples} />
@@ -145,7 +143,7 @@ export const ChangedActions = ({ actions }: Pick<Replayed, "actions">) => (
 
 export const ruleOf = ({ rule, mode, action }: Pick<Rule, "rule" | "mode" | "action">) => (
   <>
-    <code>{rule}</code> <ActionBadge action={action} />
+    <code>{rule}</code> <State of={action} />
     {mode === "shadow" && <Badge kind="faint">shadow</Badge>}
   </>
 );
@@ -170,7 +168,7 @@ const ExampleLinks = ({ examples }: { examples: Examples }) => (
     {examples.map(({ id, ref, event, before, after, outcome }) => (
       <small key={id}>
         <a href={`#/decisions/${id}`}>{ref ?? id}</a> {`${event}: ${before} → ${after} `}
-        {outcome && <OutcomeBadge outcome={outcome} />}
+        {outcome && <State of={outcome} />}
       </small>
     ))}
   </>
