@@ -9,13 +9,13 @@ import { RequestServer } from "./request-server.ts";
 export class LocalServing implements Serving {
   readonly counts = new Counts();
   readonly workers = { states: new Map([["serving", 1]]), restarts: 0 };
+  isDraining = false;
   private services: Services | undefined;
   private requestServer: RequestServer | undefined;
   private readonly releases: ReleaseFollower;
 
   constructor({ settings, log }: Foundation) {
-    this.releases = new ReleaseFollower(settings.dataDir, (name, reason, isFirst) => {
-      if (isFirst) log.error("release-not-opened", { name, reason });
+    this.releases = new ReleaseFollower(settings.dataDir, log, () => {
       void this.services?.releases.check(); // the release's files may have changed; if so, another release takes over
     });
   }
@@ -46,16 +46,12 @@ export class LocalServing implements Serving {
 
   refresh(): void {}
 
-  get isDraining(): boolean {
-    return this.requestServer?.isDraining ?? false;
-  }
-
   drain(): void {
+    this.isDraining = true;
     this.requestServer?.drain();
   }
 
   async stop(): Promise<void> {
-    await this.requestServer?.acceptLast();
     await this.requestServer?.stop();
     await this.releases.stop();
   }

@@ -8,6 +8,7 @@ import type { LoadedRelease } from "@inkling/engine";
 import type { EpochMs } from "@inkling/store/keys/key";
 import type { Releases } from "../releases/releases.ts";
 import { Reports } from "../releases/reports.ts";
+import type { Log } from "../telemetry/log.ts";
 
 const RETRY_MS = 1_000;
 
@@ -16,9 +17,6 @@ export function releaseMessage({ current, wanted, refused, since }: Releases) {
   return { type: "release", name: current?.name, wanted, refused, since } as const;
 }
 export type ReleaseMessage = ReturnType<typeof releaseMessage>;
-
-/** @param isFirst false if an earlier attempt with the same release has failed */
-type OnFailed = (name: string, reason: string, isFirst: boolean) => void;
 
 export class ReleaseFollower extends Reports {
   override current: LoadedRelease | undefined;
@@ -30,8 +28,18 @@ export class ReleaseFollower extends Reports {
   /** The release whose failure has been reported. */
   private failed: string | undefined;
 
-  /** @param onSettled called when the release from the primary is in use, or if the primary has none */
-  constructor(dataDir: string, onFailed: OnFailed, onSettled = () => {}) {
+  /**
+   * @param onFailed called after each failed attempt
+   * @param onSettled called when the release from the primary is in use, or if the primary has none
+   * @param worker the worker's index, for the log
+   */
+  constructor(
+    dataDir: string,
+    log: Pick<Log, "error">,
+    onFailed: () => void,
+    onSettled = () => {},
+    worker?: number,
+  ) {
     super(dataDir);
     this.live = new Live<LoadedRelease | undefined>({
       initial: undefined,
@@ -52,9 +60,9 @@ export class ReleaseFollower extends Reports {
           onSettled();
           return;
         }
-        const isFirst = this.failed !== name;
+        if (this.failed !== name) log.error("release-not-opened", { worker, name, reason: messageOf(error) });
         this.failed = name;
-        onFailed(name, messageOf(error), isFirst);
+        onFailed();
       },
       pollMs: RETRY_MS,
       longestWaitMs: RETRY_MS,

@@ -51,7 +51,6 @@ export class RequestServer {
   private readonly tracer: Tracer | undefined;
   private readonly app: App;
   private server: Bun.Server<undefined> | undefined;
-  isDraining = false;
   /** Does each answer close its connection? */
   private endsConnections = false;
 
@@ -102,23 +101,18 @@ export class RequestServer {
 
   /** Keeps answering every request, but `/readyz` returns 503 and each answer closes its connection. */
   drain(): void {
-    this.isDraining = true;
     this.endsConnections = true;
     this.app.drain();
   }
 
   /**
-   * Accepts the connections that wait in the queue. Each answer closes its connection, so the listener may be closed
-   * afterwards.
+   * Accepts the connections that wait in the queue, and finishes the requests in progress. Each answer closes its
+   * connection, so the listener may be closed afterwards.
    */
-  async acceptLast(): Promise<void> {
+  async stop(): Promise<void> {
     this.endsConnections = true;
     await Bun.sleep(QUEUE_MS);
-  }
-
-  /** Finishes the requests in progress. @param finishMs maximum wait, in milliseconds */
-  async stop(finishMs?: number): Promise<void> {
-    if (this.server !== undefined) await drained(this.server, finishMs);
+    if (this.server !== undefined) await drained(this.server);
     this.mx.stop();
     await this.tracer?.stop();
   }

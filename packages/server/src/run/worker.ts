@@ -54,11 +54,10 @@ class RequestWorker {
     this.cells = new LimitCells(start.cells.base, start.cells);
     this.releases = new ReleaseFollower(
       settings.dataDir,
-      (name, reason, isFirst) => {
-        if (isFirst) this.log.error("release-not-opened", { worker: slot, name, reason });
-        send({ type: "release-failed" });
-      },
+      this.log,
+      () => send({ type: "release-failed" }),
       () => this.listen(),
+      slot,
     );
     this.decisions = new DecisionCollector(send);
     this.requestServer = new RequestServer(settings, {
@@ -117,9 +116,8 @@ class RequestWorker {
   private async stop(): Promise<void> {
     if (this.isStopping) return;
     this.isStopping = true;
-    await this.requestServer.acceptLast();
-    clearInterval(this.timer);
     await this.requestServer.stop();
+    clearInterval(this.timer);
     await this.decisions.stop(HAND_OVER_MS);
     await this.releases.stop();
     this.log.flush();
