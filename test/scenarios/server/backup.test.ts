@@ -446,13 +446,20 @@ describe("a restore", () => {
     expect(existsSync(`${kept}.before`)).toBe(true);
   });
 
-  test("is refused for PostgreSQL, and says how to get there", async () => {
+  test("is refused for PostgreSQL, with the commands that lead there", async () => {
     const target = await FRESH.postgres();
     const ran = await inkling(target, "restore", archive, "--force");
     expect(ran.code).toBe(1);
-    expect(ran.err).toMatch(/cannot be restored into postgres:.*\nhint: .*`inkling database copy`\n$/);
+    expect(ran.err).toMatch(
+      /cannot be restored into postgres:.*\nhint: .*`INKLING_DATABASE_URL=sqlite:\/\/NEW\.db .*`, then `inkling database copy --from NEW\.db`\n$/,
+    );
     expect((await content(target)).keys).toEqual([]);
     expect(readdirSync(target.dataDir)).toEqual([]);
+    const viaSqlite = { ...target, database: "sqlite://NEW.db" };
+    expect(await inkling(viaSqlite, "restore", archive)).toMatchObject({ code: 0, err: "" });
+    const copied = await inkling(target, "database", "copy", "--from", join(target.dataDir, "NEW.db"));
+    expect(copied).toMatchObject({ code: 0 });
+    expect((await content(target)).keys).toEqual((await content(source)).keys);
   });
 
   test("that fails half-way changes nothing, and leaves no files", async () => {

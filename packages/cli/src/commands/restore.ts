@@ -145,7 +145,7 @@ async function restore(call: Call, path: string, version: string) {
     if (hasDatabase && database === undefined)
       throw new CliError(
         `a backup of SQLite cannot be restored into ${maskUrl(settings.databaseUrl)}`,
-        "unset INKLING_DATABASE_URL and restore it; then set INKLING_DATABASE_URL again, and run `inkling database copy`",
+        "run `INKLING_DATABASE_URL=sqlite://NEW.db inkling restore FILE`, then `inkling database copy --from NEW.db`",
       );
     const target = hasDatabase ? database : undefined;
     const tokens = hasDatabase ? await upgrade(copy, path, manifest, flags.rotateTokens) : undefined;
