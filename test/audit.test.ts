@@ -111,9 +111,7 @@ class Host {
 
   /** Returns the trail, oldest entry first. */
   trail(): Promise<AuditEntry[]> {
-    return this.withStore(async ({ overrides }) =>
-      (await overrides.audit({ limit: 100 })).items.toReversed(),
-    );
+    return this.withStore(async ({ audit }) => (await audit.list({ limit: 100 })).items.toReversed());
   }
 
   releases(): [current: string, before: string] {
@@ -860,11 +858,11 @@ describe("the admin API", () => {
         },
       });
       const [path, body, expected] = await prepare({ ...it, host });
-      const { sequence } = (await it.store.overrides.audit({ limit: 1 })).items[0]!;
+      const { sequence } = (await it.store.audit.list({ limit: 1 })).items[0]!;
       const { method } = ADMIN_ROUTES.get(id)!.row;
       const answer = await it.ask(method, path, body, await headersOf(it, source));
       expect([answer.code, answer.status < 300]).toEqual([answer.code, true]);
-      const { items } = await it.store.overrides.audit({ limit: 100 });
+      const { items } = await it.store.audit.list({ limit: 100 });
       const added = items.filter((entry) => entry.sequence > sequence);
       expect(auditsOf(id)).toContain(expected.action);
       expect(added.map(auditJson)).toEqual([

@@ -146,22 +146,22 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     {
       fill: async (store) => {
         await keys(store);
-        const { items } = await store.overrides.audit({ limit: 2 });
+        const { items } = await store.audit.list({ limit: 2 });
         return [String(items[1]!.sequence), String(items[0]!.sequence)];
       },
       future: "UPDATE inkling_audit SET became = 'future' WHERE sequence = CAST($1 AS INTEGER)",
       load: async (store) =>
-        (await store.overrides.audit({ limit: 10 })).items.map(({ sequence }) => String(sequence)),
+        (await store.audit.list({ limit: 10 })).items.map(({ sequence }) => String(sequence)),
     },
     {
       fill: async (store) => {
         await keys(store);
-        const { items } = await store.overrides.audit({ limit: 2 });
+        const { items } = await store.audit.list({ limit: 2 });
         return [String(items[1]!.sequence), String(items[0]!.sequence)];
       },
       future: "UPDATE inkling_audit SET action = 'future' WHERE sequence = CAST($1 AS INTEGER)",
       load: async (store) =>
-        (await store.overrides.audit({ limit: 10 })).items.map(({ sequence }) => String(sequence)),
+        (await store.audit.list({ limit: 10 })).items.map(({ sequence }) => String(sequence)),
       loaded: ([good, future]) => [future, good],
       reported: false,
     },

@@ -244,7 +244,7 @@ for (const backend of BACKENDS) {
         const second = (await store.rotateKey(key.id, NOW, { author: "cy", source: "cli" }))!;
         await store.revokeKey(key.id, { author: "dan", source: "cli" });
         await store.revokeKey(key.id, { author: "dan", source: "cli" });
-        const { items } = await store.overrides.audit({ limit: 10 });
+        const { items } = await store.audit.list({ limit: 10 });
         expect(items.map(({ author, action, subject }) => [author, action, subject])).toEqual([
           ["dan", "key-revoked", key.id],
           ["cy", "key-rotated", key.id],
@@ -497,7 +497,7 @@ for (const backend of BACKENDS) {
 
     describe("rulesets", () => {
       test("are numbered one after the other, with an entry each in the trail", async () => {
-        const { rulesets, overrides } = await open();
+        const { rulesets, audit } = await open();
         expect(await rulesets.readStamp()).toBe("new");
         expect((await rulesets.newest()).number).toBe(0);
         const first = await rulesets.publish({ text: "", note: "none" }, ADA);
@@ -514,7 +514,7 @@ for (const backend of BACKENDS) {
         const page = await rulesets.list({ limit: 2 });
         expect([page.items.map(({ number }) => number), page.next]).toEqual([[3, 2], "2"]);
         expect((await rulesets.list({ limit: 2, cursor: page.next })).items).toEqual([first]);
-        const { items } = await overrides.audit({ limit: 10 });
+        const { items } = await audit.list({ limit: 10 });
         expect(items.map(({ action, subject }) => `${action} ${subject}`)).toEqual([
           "ruleset-rolled-back ruleset 3",
           "ruleset-published ruleset 2",
@@ -770,7 +770,7 @@ for (const backend of BACKENDS) {
       });
 
       test("are deleted by ref and by time, with an entry in the trail that has no ref", async () => {
-        const { decisions, overrides } = await open();
+        const { decisions, audit } = await open();
         await decisions.add(
           Array.from({ length: 1_200 }, (_, n) =>
             decision(n, { ref: n % 2 === 0 ? "user-81" : null, created_at: NOW - n }),
@@ -780,7 +780,7 @@ for (const backend of BACKENDS) {
         expect(await decisions.delete({ ref: "user-81" }, ADA)).toBe(0);
         expect(await decisions.delete({ before: NOW - 100 }, ADA)).toBe(550);
         expect((await decisions.list({ limit: 100 })).items).toHaveLength(50);
-        const { items } = await overrides.audit({ limit: 10 });
+        const { items } = await audit.list({ limit: 10 });
         expect(items.map(({ action, subject, after }) => ({ action, subject, after }))).toEqual([
           {
             action: "decisions-deleted",
@@ -907,13 +907,13 @@ for (const backend of BACKENDS) {
       });
 
       test("that are deleted before the deletion fails are in the audit trail", async () => {
-        const { decisions, overrides } = await open();
+        const { decisions, audit } = await open();
         await decisions.add(Array.from({ length: 501 }, (_, n) => decision(n, { created_at: NOW + n })));
         await using sql = new SQL(address);
         await sql`DROP TABLE inkling_deliveries`; // which deleteOrphanedDeliveries reads afterwards
         await expect(decisions.delete({ before: NOW + 1_000 }, ADA)).rejects.toThrow("inkling_deliveries");
         expect(await ids(decisions.list({ limit: 1 }))).toEqual([]);
-        const [entry] = (await overrides.audit({ limit: 1 })).items;
+        const [entry] = (await audit.list({ limit: 1 })).items;
         expect(entry).toMatchObject({ author: "ada", action: "decisions-deleted", after: { deleted: 501 } });
       });
 
@@ -948,7 +948,7 @@ for (const backend of BACKENDS) {
         await decisions.label(id(2), "fraud");
         const disagreeing = (["legitimate", "fraud"] as const).map((outcome) => ({ ref: id(2), outcome }));
         await decisions.labelRefs(disagreeing, true, ADA);
-        expect((await store.overrides.audit({ limit: 9 })).items).toHaveLength(1);
+        expect((await store.audit.list({ limit: 9 })).items).toHaveLength(1);
         expect((await decisions.find(id(2)))?.outcome_note).toBe("a chargeback");
         const counted = [
           "live|no-tor|2|1|1",
@@ -977,7 +977,7 @@ for (const backend of BACKENDS) {
       });
 
       test("get outcomes by ref or id, up to a time, without replacing other outcomes unless asked to", async () => {
-        const { decisions, overrides } = await open();
+        const { decisions, audit } = await open();
         await decisions.add([
           decision(1, { ref: "a" }),
           decision(2, { ref: "a", created_at: NOW - 9 }),
@@ -1028,7 +1028,7 @@ for (const backend of BACKENDS) {
           [0, 0, 0],
         ]);
         expect(await decisions.find(id(2))).toMatchObject({ outcome: null, outcome_at: null });
-        const { items } = await overrides.audit({ limit: 9 });
+        const { items } = await audit.list({ limit: 9 });
         expect(items.map(({ action, after }) => [action, after])).toEqual([
           ["decisions-labelled", { none: 2 }],
           ["decisions-labelled", { legitimate: 1 }],
@@ -1108,7 +1108,7 @@ for (const backend of BACKENDS) {
           next: undefined,
         });
         expect(await store.overrides.find(override.id)).toEqual(override);
-        expect((await store.overrides.audit({ limit: 10 })).items).toEqual([
+        expect((await store.audit.list({ limit: 10 })).items).toEqual([
           {
             sequence: 1,
             at: NOW,
@@ -1136,7 +1136,7 @@ for (const backend of BACKENDS) {
         });
         expect(changed).toEqual({ override: { ...first!.override, note: "new" }, outcome: "changed" });
         expect((await store.overrides.load()).overrides).toEqual([changed!.override]);
-        const { items } = await store.overrides.audit({ limit: 10 });
+        const { items } = await store.audit.list({ limit: 10 });
         expect(items.map(({ author, action }) => `${author} ${action}`)).toEqual([
           "bob override-changed",
           "ada override-added",
@@ -1158,7 +1158,7 @@ for (const backend of BACKENDS) {
         const among = [flagged("81.2.69.9"), flagged("81.2.69.9", opposite)];
         expect(await codeOf(store.overrides.put(among, ADA))).toBe("CONFLICT");
         expect((await store.overrides.load()).overrides).toHaveLength(1);
-        expect((await store.overrides.audit({ limit: 10 })).items).toHaveLength(1);
+        expect((await store.audit.list({ limit: 10 })).items).toHaveLength(1);
         expect(await store.overrides.readStamp()).toBe(stamp);
       });
 
@@ -1196,7 +1196,7 @@ for (const backend of BACKENDS) {
         expect((await store.overrides.load()).overrides).toEqual([]);
         expect((await store.overrides.list({ limit: 10 }, false)).items).toEqual([]);
         expect((await store.overrides.list({ limit: 10 }, true)).items).toHaveLength(1);
-        const { items } = await store.overrides.audit({ limit: 10 });
+        const { items } = await store.audit.list({ limit: 10 });
         expect(items.map(({ author, action }) => `${author} ${action}`)).toEqual([
           "bob override-removed",
           "ada override-added",
@@ -1224,7 +1224,7 @@ for (const backend of BACKENDS) {
         expect(ids.size).toBe(9);
         const sequences: number[] = [];
         do {
-          const page = await store.overrides.audit({ limit: 4, cursor });
+          const page = await store.audit.list({ limit: 4, cursor });
           sequences.push(...page.items.map(({ sequence }) => sequence));
           cursor = page.next;
         } while (cursor !== undefined);
@@ -1232,7 +1232,7 @@ for (const backend of BACKENDS) {
       });
 
       test("a search of the audit trail reads a few entries at a time, so that lookups are answered meanwhile", async () => {
-        const { overrides } = await open();
+        const { audit } = await open();
         const sql = new SQL(address);
         const entry = { at: NOW, actor: "ada", action: "key-created", way: null, was: null, became: "{}" };
         for (let from = 0; from < 3_000; from += 500)
@@ -1248,7 +1248,7 @@ for (const backend of BACKENDS) {
         let turns = 0;
         const timer = setInterval(() => turns++, 0);
         const found = async (subject: string, limit: number) => {
-          const { items, next } = await overrides.audit({ limit }, { subjects: [subject] });
+          const { items, next } = await audit.list({ limit }, { subjects: [subject] });
           return [items.map(({ sequence }) => sequence), next];
         };
         expect(await found("7", 1)).toEqual([[8], undefined]);
@@ -1258,10 +1258,10 @@ for (const backend of BACKENDS) {
           expect(await found(other, 1)).toEqual([[], undefined]);
         clearInterval(timer);
         expect(turns).toBeGreaterThanOrEqual(4);
-        const { items, next } = await overrides.audit({ limit: 700 }, { author: "ada" });
+        const { items, next } = await audit.list({ limit: 700 }, { author: "ada" });
         expect([items.length, items.at(-1)?.sequence, next]).toEqual([700, 2_301, "2301"]);
-        expect((await overrides.audit({ limit: 1_000, cursor: "501" })).items).toHaveLength(500);
-        expect((await overrides.audit({ limit: 1, cursor: "9999999999999999" })).items).toHaveLength(1);
+        expect((await audit.list({ limit: 1_000, cursor: "501" })).items).toHaveLength(500);
+        expect((await audit.list({ limit: 1, cursor: "9999999999999999" })).items).toHaveLength(1);
       });
 
       test("the stamp changes with every change; keys have their own", async () => {
@@ -1286,8 +1286,8 @@ for (const backend of BACKENDS) {
         await store.revokeKey(key.id);
         await store.adminToken.rotate(ADA);
         const entry = { ...ADA, subject: "release", before: undefined, after: undefined };
-        await store.overrides.record({ ...entry, action: "release-pinned" });
-        expect((await store.overrides.audit({ limit: 10 })).items).toHaveLength(6);
+        await store.audit.record({ ...entry, action: "release-pinned" });
+        expect((await store.audit.list({ limit: 10 })).items).toHaveLength(6);
         expect(await store.overrides.readStamp()).toBe(stamp);
       });
 
@@ -1300,7 +1300,7 @@ for (const backend of BACKENDS) {
               : stores[i % 3]!.overrides.put([flagged(`81.2.69.${i}`)], ADA),
           ),
         );
-        const { items } = await stores[0]!.overrides.audit({ limit: 100 });
+        const { items } = await stores[0]!.audit.list({ limit: 100 });
         expect(items.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 30 }, (_, i) => 30 - i));
       });
 
@@ -1312,7 +1312,7 @@ for (const backend of BACKENDS) {
         );
         expect((await store.overrides.load()).overrides).toHaveLength(MAX_OVERRIDES);
         expect(await codeOf(store.overrides.put([flagged("81.2.69.142")], ADA))).toBe("CONFLICT");
-        expect((await store.overrides.audit({ limit: 1 })).items[0]?.sequence).toBe(MAX_OVERRIDES);
+        expect((await store.audit.list({ limit: 1 })).items[0]?.sequence).toBe(MAX_OVERRIDES);
       });
 
       test("two processes put opposite overrides at the same time: one is refused", async () => {
@@ -1335,7 +1335,7 @@ for (const backend of BACKENDS) {
           );
           expect(results.toSorted()).toEqual(["CONFLICT", undefined]);
         }
-        const { items } = await stores[0]!.overrides.audit({ limit: 100 });
+        const { items } = await stores[0]!.audit.list({ limit: 100 });
         expect(items.map(({ sequence }) => sequence)).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
       });
     });
@@ -1352,7 +1352,7 @@ for (const backend of BACKENDS) {
         expect((await stores[1]!.adminToken.find(hashToken(tokens[0]!)))?.role).toBe("admin");
         const next = await stores[1]!.adminToken.rotate(ADA);
         expect((await stores[0]!.adminToken.find(hashToken(next)))?.role).toBe("admin");
-        const { items } = await stores[0]!.overrides.audit({ limit: 10 });
+        const { items } = await stores[0]!.audit.list({ limit: 10 });
         expect(items.map(({ author, action }) => `${author} ${action}`)).toEqual([
           "ada admin-token-created",
           "up admin-token-created",
@@ -1383,7 +1383,7 @@ for (const backend of BACKENDS) {
         expect(await stores[0].adminToken.find(hashToken(token))).toBeUndefined();
         expect(await stores[0].adminToken.revoke("bob", ADA)).toBeUndefined();
         expect(await stores[0].adminToken.list()).toEqual([]);
-        const { items } = await stores[0].overrides.audit({ limit: 10 }, { subjects: ["bob"] });
+        const { items } = await stores[0].audit.list({ limit: 10 }, { subjects: ["bob"] });
         expect(items.map(({ author, action }) => `${author} ${action}`)).toEqual([
           "ada admin-token-revoked",
           "ada admin-token-created",
@@ -1404,7 +1404,7 @@ for (const backend of BACKENDS) {
         const names = (await store.adminToken.revoke("a", ADA))!.created.map(({ name }) => name);
         expect(names.sort()).toEqual(["c", "d"]);
         expect(await left()).toEqual(["x<undefined", "y<x"]);
-        const { items } = await store.overrides.audit({ limit: 3 }, { action: "admin-token-revoked" });
+        const { items } = await store.audit.list({ limit: 3 }, { action: "admin-token-revoked" });
         expect(items.map(({ subject }) => subject).sort()).toEqual(["a", "c", "d"]);
         await expect(add("e", "a")).rejects.toThrow("the admin token a was revoked");
       });
@@ -1470,7 +1470,7 @@ for (const backend of BACKENDS) {
         await database.close();
         const store = await open();
         await store.adminToken.create(ADA);
-        const { items } = await store.overrides.audit({ limit: 10 });
+        const { items } = await store.audit.list({ limit: 10 });
         expect(items.map(({ action, source }) => [action, source])).toEqual([
           ["admin-token-created", "cli"],
           ["key-created", undefined],

@@ -167,14 +167,14 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
     ]);
     expect(await store.deliveries.queue([held(99)])).toEqual({ queued: 0, dropped: [] });
     expect(receiver.received.length).toBeLessThan(20);
-    const [entry] = (await store.overrides.audit({ limit: 1 })).items;
+    const [entry] = (await store.audit.list({ limit: 1 })).items;
     expect(entry).toMatchObject({ action: "webhook-disabled", author: "inkling", subject: id });
     expect(await store.webhooks.enable(id, BY)).toMatchObject({ id, disabledAt: undefined });
     await store.deliveries.queue([held(100)]);
     // The response to this message disabled it again, or the response to a message that was under way when
     // the webhook was enabled.
     const disabled = async () =>
-      (await store.overrides.audit({ limit: 9 }, { action: "webhook-disabled" })).items.length;
+      (await store.audit.list({ limit: 9 }, { action: "webhook-disabled" })).items.length;
     await until(async () => (await disabled()) >= 2);
   });
 
@@ -196,7 +196,7 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
       await store.webhooks.list(),
       await store.webhooks.find(id),
       await deliveries(store, id),
-      (await store.overrides.audit({ limit: 9 })).items,
+      (await store.audit.list({ limit: 9 })).items,
     ]);
     expect(shown).toContain("webhook-rotated");
     expect(shown).not.toContain("whsec_");

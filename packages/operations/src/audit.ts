@@ -58,7 +58,7 @@ Entries from older versions, which did not record the source, have -.`,
       },
       run: async ({ store, token }, { limit, cursor, subject, ...filter }) => {
         const subjects = subject === undefined ? undefined : writtenForms(subject);
-        const page = await store.overrides.audit({ limit, cursor }, { ...filter, subjects });
+        const page = await store.audit.list({ limit, cursor }, { ...filter, subjects });
         return {
           entries: page.items.map((entry) => auditJson(shownTo(token, entry))),
           next_cursor: page.next ?? null,

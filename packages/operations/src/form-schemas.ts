@@ -2,7 +2,7 @@
 // zod.
 
 import type { AdminRole } from "@inkling/contract";
-import { type FieldSchema, fieldSchema, fieldsOf, RESOURCES } from "./index.ts";
+import { type FieldSchema, fieldSchema, fieldsOf, RESOURCES, roleOf } from "./index.ts";
 
 /** The role that an operation needs, and the fields of its input that are not in the path. */
 interface FormSchema {
@@ -17,7 +17,7 @@ export const formSchemas = (): FormSchemas =>
     RESOURCES.flatMap(({ operations }) => Object.values(operations)).map((row) => [
       row.route,
       {
-        role: row.role ?? (row.route.startsWith("GET ") ? "read" : "admin"),
+        role: roleOf(row),
         fields: Object.fromEntries(
           fieldsOf(row).map(([name, schema]) => [
             name,

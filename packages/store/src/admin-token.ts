@@ -17,7 +17,7 @@ import type { NewAdminToken } from "./keys/key-input.ts";
 import type { RevokedFile } from "./keys/revoked-file.ts";
 import { hashToken, newToken, tokenFormat, tokenHint } from "./keys/token.ts";
 import { writeRevocations } from "./revocations.ts";
-import { known } from "./unreadable.ts";
+import { known } from "./text/fields.ts";
 
 const ADMIN_PREFIX = "ink_admin_";
 

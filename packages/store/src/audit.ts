@@ -134,29 +134,42 @@ function isAbout(sql: SQL, subjects: readonly string[]) {
   return sql`(${conditions.reduce((any, one) => sql`${any} OR ${one}`)})`;
 }
 
-/**
- * Reads a page of the trail, newest entries first. After {@link PAGE_MS}, the page ends early, even without any entry,
- * and `next` continues the search.
- */
-export async function auditPage(
-  database: Database,
-  { limit, cursor }: PageRequest,
-  { action, source, author, subjects = [], since }: AuditFilter,
-): Promise<Page<AuditEntry>> {
-  const end = performance.now() + PAGE_MS;
-  const items: AuditRow[] = [];
-  const page = (next: number | undefined) => ({
-    items: database.unreadable.read("audit", items.slice(0, limit), auditFromRow, ({ sequence }) =>
-      String(sequence),
-    ),
-    next: next === undefined ? undefined : String(next),
-  });
-  let before = Math.min(Number(cursor ?? Number.MAX_SAFE_INTEGER), await database.run(endOf));
-  for (; ; await Bun.sleep(0)) {
-    const from = before - Math.max(SLICE, limit + 1);
-    const rows: AuditRow[] = await database.run(
-      (sql) =>
-        sql`SELECT sequence, at, actor AS author, way AS source, action, subject, was, became FROM inkling_audit
+/** An entry about something that belongs to a single host. The host's name is added to `after`. */
+export type HostEntry = NewAuditEntry & { readonly after: object };
+
+export class AuditStore {
+  private readonly database: Database;
+  private readonly records: Database;
+
+  /** @param records the same tables, for reads that may take long */
+  constructor(database: Database, records: Database) {
+    this.database = database;
+    this.records = records;
+  }
+
+  /**
+   * Reads a page of the trail, newest entries first. After {@link PAGE_MS}, the page ends early, even without any entry,
+   * and `next` continues the search.
+   */
+  async list(
+    { limit, cursor }: PageRequest,
+    { action, source, author, subjects = [], since }: AuditFilter = {},
+  ): Promise<Page<AuditEntry>> {
+    const { records } = this;
+    const end = performance.now() + PAGE_MS;
+    const items: AuditRow[] = [];
+    const page = (next: number | undefined) => ({
+      items: records.unreadable.read("audit", items.slice(0, limit), auditFromRow, ({ sequence }) =>
+        String(sequence),
+      ),
+      next: next === undefined ? undefined : String(next),
+    });
+    let before = Math.min(Number(cursor ?? Number.MAX_SAFE_INTEGER), await records.run(endOf));
+    for (; ; await Bun.sleep(0)) {
+      const from = before - Math.max(SLICE, limit + 1);
+      const rows: AuditRow[] = await records.run(
+        (sql) =>
+          sql`SELECT sequence, at, actor AS author, way AS source, action, subject, was, became FROM inkling_audit
           WHERE sequence < ${before} AND sequence >= ${from}
             AND ${action === undefined ? sql`1 = 1` : sql`action = ${action}`}
             AND ${source === undefined ? sql`1 = 1` : sql`way = ${source}`}
@@ -164,12 +177,38 @@ export async function auditPage(
             AND ${subjects.length === 0 ? sql`1 = 1` : isAbout(sql, subjects)}
             AND ${since === undefined ? sql`1 = 1` : sql`at >= ${since}`}
           ORDER BY sequence DESC LIMIT ${limit + 1 - items.length}`,
-    );
-    items.push(...rows);
-    if (items.length > limit) return page(Number(items[limit - 1]!.sequence));
-    if (from <= 1) return page(undefined);
-    if (performance.now() >= end) return page(from);
-    before = from;
+      );
+      items.push(...rows);
+      if (items.length > limit) return page(Number(items[limit - 1]!.sequence));
+      if (from <= 1) return page(undefined);
+      if (performance.now() >= end) return page(from);
+      before = from;
+    }
+  }
+
+  /**
+   * Adds an entry about something outside the store.
+   * @param at when the change was made, in epoch ms
+   */
+  async record(entry: NewAuditEntry, at = this.database.now()): Promise<void> {
+    await this.database.write((tx) => insertAudit(tx, [entry], at), true);
+  }
+
+  /**
+   * Records `entry`, then makes the change that it describes. If the change fails, a second entry records the failure.
+   * @throws StoreError if the entry cannot be recorded, in which case nothing changes; also the errors of `change`
+   */
+  async around<T>({ after, ...entry }: HostEntry, change: () => T | Promise<T>): Promise<T> {
+    const host = hostname();
+    await this.record({ ...entry, after: { ...after, host } });
+    try {
+      return await change();
+    } catch (error) {
+      const failed = { action: entry.action, reason: messageOf(error), host };
+      // If the database has become unreachable, the caller still receives the error of the change.
+      await this.record({ ...entry, action: "change-failed", after: failed }).catch(() => {});
+      throw error;
+    }
   }
 }
 
@@ -180,33 +219,3 @@ async function endOf(sql: SQL): Promise<number> {
 }
 
 export const isAuditCursor = (text: string) => /^[1-9]\d{0,15}$/.test(text);
-
-/** Where entries are recorded. */
-interface AuditTrail {
-  /** @throws StoreError */
-  record(entry: NewAuditEntry): Promise<void>;
-}
-
-/** An entry about something that belongs to a single host. The host's name is added to `after`. */
-export type HostEntry = NewAuditEntry & { readonly after: object };
-
-/**
- * Records `entry`, then makes the change that it describes. If the change fails, a second entry records the failure.
- * @throws StoreError if the entry cannot be recorded, in which case nothing changes; also the errors of `change`
- */
-export async function withEntry<T>(
-  trail: AuditTrail,
-  { after, ...entry }: HostEntry,
-  change: () => T | Promise<T>,
-): Promise<T> {
-  const host = hostname();
-  await trail.record({ ...entry, after: { ...after, host } });
-  try {
-    return await change();
-  } catch (error) {
-    const failed = { action: entry.action, reason: messageOf(error), host };
-    // If the database has become unreachable, the caller still receives the error of the change.
-    await trail.record({ ...entry, action: "change-failed", after: failed }).catch(() => {});
-    throw error;
-  }
-}

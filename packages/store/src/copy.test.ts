@@ -50,8 +50,7 @@ test.each([
     await store.decisions.add([decisionRow(2, now)]);
     await store.decisions.label(decisionId(2), "fraud");
     if (remaining === 0) await store.decisions.delete({ before: now + 1 }, by);
-    const request = { from, what: "backup", decisions: false, replace: true, by, about: {} } as const;
-    await store.copy.take({ ...request, action: "database-restored" });
+    await store.copy.take({ from, restore: { decisions: false }, by, about: {} });
     const { tallies } = await store.decisions.tallies(now - 7_200_000);
     expect(tallies.map(({ fraud, decisions }) => ({ fraud, decisions }))).toEqual(expected);
   } finally {

@@ -5,7 +5,6 @@
 // tables of this version, because openStore has migrated them.
 
 import { Database as SqliteFile } from "bun:sqlite";
-import type { AuditAction } from "@inkling/contract";
 import { randomBase62 } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
 import type { Author } from "./audit.ts";
@@ -38,12 +37,8 @@ export type RowCounts = Readonly<Record<string, number>>;
 interface CopyRequest {
   /** Path of an SQLite database that {@link openStore} has migrated. */
   readonly from: string;
-  /** `backup`: all tables except those of running servers, and decisions only if `decisions` is true */
-  readonly what: "backup" | "everything";
-  readonly decisions: boolean;
-  /** Whether to replace rows. If false, the database must be empty. */
-  readonly replace: boolean;
-  readonly action: Extract<AuditAction, "database-restored" | "database-copied">;
+  /** Replaces rows, except those of running servers. By default, the database must be empty, and takes all rows. */
+  readonly restore?: { readonly decisions: boolean };
   readonly by: Author;
   /** What the audit entry contains in addition to the numbers of rows. */
   readonly about: object;
@@ -76,7 +71,7 @@ export class DatabaseCopy {
 
   /** Lists the tables with rows that a restore would replace. */
   filled(): Promise<string[]> {
-    return this.database.run(async (sql) => filledOf(sql, await this.contentDatabase(sql)));
+    return this.database.run(async (sql) => filledOf(sql, await this.contentTables(sql)));
   }
 
   /**
@@ -85,27 +80,25 @@ export class DatabaseCopy {
    * @throws StoreError CONFLICT if the database has to be empty and is not; in this case, as for every other error,
    *     nothing changes
    */
-  async take(request: CopyRequest): Promise<RowCounts> {
+  async take({ from, restore, by, about }: CopyRequest): Promise<RowCounts> {
     const { database } = this;
-    const { from, what, decisions, by, action } = request;
     return withFile(from, (file) => {
       file.run("BEGIN"); // reads all tables as of one moment
       return database.write(async (tx) => {
-        // Decisions that remain keep their counts: a label that changes would otherwise make a count negative.
-        const remain = decisions || (await filledOf(tx, [DECISIONS])).length === 0 ? [] : [DECISION_COUNTS];
-        const kept = new Set([...OF_SERVERS, ...(decisions ? [] : [DECISIONS]), ...remain]);
-        const names = tablesOf(file).filter((table) => what === "everything" || !kept.has(table));
+        const kept = restore && (await keptTables(tx, restore.decisions));
+        const names = tablesOf(file).filter((table) => !kept?.has(table));
         // Changes the stamps first, as every change does, so that other changes happen entirely before or after this one.
         for (const stamp of ["inkling_key_stamp", "inkling_override_stamp"])
           await tx.unsafe(`UPDATE ${stamp} SET stamp = $1`, [randomBase62(22, database.randomBytes)]);
         if (database.isShared) await tx.unsafe(`LOCK TABLE ${names.join(", ")} IN EXCLUSIVE MODE`);
-        const filled = request.replace ? [] : await filledOf(tx, await this.contentDatabase(tx));
+        const filled = restore ? [] : await filledOf(tx, await this.contentTables(tx));
         if (filled.length > 0) throw notEmpty(filled);
         const before = { rows: await countAll(tx, names) };
         for (const table of names.toReversed()) await tx.unsafe(`DELETE FROM ${table}`);
         const rows: Record<string, number> = {};
         for (const table of names) rows[table] = await copyTable(file, tx, table);
-        const after = { ...request.about, rows };
+        const after = { ...about, rows };
+        const action = restore ? "database-restored" : "database-copied";
         await insertAudit(tx, [{ ...by, action, subject: "database", before, after }], database.now());
         for (const kind of NOTICED) await database.notify(tx, kind);
         return rows;
@@ -114,7 +107,7 @@ export class DatabaseCopy {
   }
 
   /** Lists the tables that a backup of everything would contain, by name. */
-  private async contentDatabase(sql: SQL): Promise<string[]> {
+  private async contentTables(sql: SQL): Promise<string[]> {
     const rows: { name: string }[] = this.database.isShared
       ? await sql`SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()`
       : await sql`SELECT name FROM sqlite_master WHERE type = 'table'`;
@@ -133,6 +126,14 @@ async function withFile<T>(path: string, work: (file: SqliteFile) => T | Promise
   } finally {
     file?.close();
   }
+}
+
+/** Returns the tables that a restore leaves as they are. */
+async function keptTables(tx: TransactionSQL, decisions: boolean): Promise<ReadonlySet<string>> {
+  if (decisions) return OF_SERVERS;
+  // Decisions that remain keep their counts: a label that changes would otherwise make a count negative.
+  const remain = (await filledOf(tx, [DECISIONS])).length > 0;
+  return new Set([...OF_SERVERS, DECISIONS, ...(remain ? [DECISION_COUNTS] : [])]);
 }
 
 const isOurs = (table: string) => table.startsWith("inkling_") && table !== "inkling_migrations";

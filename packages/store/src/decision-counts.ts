@@ -9,10 +9,9 @@ import type { Outcome } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
 import { type Database, ROWS_AT_ONCE } from "./database.ts";
 import type { DecisionRow } from "./decisions/record.ts";
-import { DAY_MS } from "./keys/day.ts";
+import { DAY_MS, HOUR_MS } from "./keys/day.ts";
 import type { EpochMs } from "./keys/key.ts";
 
-const HOUR_MS = 3_600_000;
 /** Counts of earlier hours are deleted. */
 export const KEEP_COUNTS_MS = 100 * DAY_MS;
 

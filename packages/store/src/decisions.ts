@@ -23,7 +23,7 @@ import { deleteOrphanedDeliveries } from "./deliveries.ts";
 import { DAY_MS } from "./keys/day.ts";
 import type { EpochMs, KeyId } from "./keys/key.ts";
 import { NewestFirst, type Page, type PageRequest } from "./pages.ts";
-import { known } from "./unreadable.ts";
+import { known } from "./text/fields.ts";
 
 /** Milliseconds for which an `Idempotency-Key` identifies its request. */
 const IDEMPOTENCY_MS = DAY_MS;

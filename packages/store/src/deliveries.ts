@@ -22,7 +22,7 @@ import { type Database, ROWS_AT_ONCE } from "./database.ts";
 import { isoTime, optionalNumber } from "./keys/day.ts";
 import type { EpochMs } from "./keys/key.ts";
 import { NewestFirst, type Page, type PageRequest } from "./pages.ts";
-import { known } from "./unreadable.ts";
+import { known } from "./text/fields.ts";
 
 /** Milliseconds of a lease, which must be longer than an attempt may take. */
 export const LEASE_MS = 60_000;
@@ -231,7 +231,11 @@ export class DeliveryStore {
   }
 
   async state(): Promise<QueueState> {
-    return this.database.run(stateIn);
+    const [row]: { waiting: number | string; oldest: number | string | null }[] = await this.database.run(
+      (sql) =>
+        sql`SELECT COUNT(*) AS waiting, MIN(created_at) AS oldest FROM inkling_deliveries WHERE state = 'waiting'`,
+    );
+    return { waiting: Number(row?.waiting), oldestAt: optionalNumber(row?.oldest ?? null) };
   }
 
   /**
@@ -382,16 +386,6 @@ export async function deleteOrphanedDeliveries(database: Database): Promise<void
     (sql) => sql`event = ${event} AND NOT EXISTS
       (SELECT 1 FROM inkling_decisions d WHERE d.id = ${sql.unsafe(id.replace("body", "inkling_deliveries.body"))})`,
   );
-}
-
-async function stateIn(sql: SQL): Promise<QueueState> {
-  const rows: { waiting: number | string; oldest: number | string | null }[] =
-    await sql`SELECT COUNT(*) AS waiting, MIN(created_at) AS oldest FROM inkling_deliveries WHERE state = 'waiting'`;
-  const [row] = rows;
-  return {
-    waiting: Number(row?.waiting ?? 0),
-    oldestAt: optionalNumber(row?.oldest ?? null),
-  };
 }
 
 interface DeliveryRow {

@@ -2,8 +2,7 @@
 
 export { isAdminToken, type ReplacedAdminTokens } from "./admin-token.ts";
 export * from "./adopt-key.ts";
-export type { Author } from "./audit.ts";
-export { type HostEntry, withEntry } from "./audit.ts";
+export type { Author, HostEntry } from "./audit.ts";
 export type { RowCounts } from "./copy.ts";
 export { decisionJson, pastDecision } from "./decisions/record.ts";
 export * from "./error.ts";

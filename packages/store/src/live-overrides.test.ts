@@ -306,17 +306,6 @@ describe("the file", () => {
     ]);
   });
 
-  test("rows that contradict each other are named, both", () => {
-    const opposite = row({ verdict: false });
-    const error = refusal(file({ overrides: [...file().overrides, opposite] }));
-    expect(error?.message).toMatch(
-      /^overrides\.4\.override: 0{64} disposable=false contradicts 0{64} disposable=true of overrides\.0$/,
-    );
-    expect(error?.code).toBe("CONTRADICTS");
-    const wrong = row({ value: "x y" });
-    expect(refusal(file({ overrides: [...file().overrides, opposite, wrong] }))?.code).toBe("INVALID");
-  });
-
   test("equal rows, and opposite ones that have expired, are no contradiction", () => {
     const more = [row({}), row({ verdict: false, expires_at: "2001-01-01" })];
     const read = imported(file({ overrides: [...file().overrides, ...more] }));

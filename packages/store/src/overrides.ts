@@ -1,12 +1,10 @@
-// overrides.ts: keeps overrides and their audit trail in the store's tables.
-//
-// Only a restore changes or deletes audit entries (copy.ts).
+// overrides.ts: keeps overrides in the store's tables.
 
 import type { NewOverride, Override } from "@inkling/engine";
 import { randomBase62 } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
 import type { Author } from "./audit.ts";
-import { type AuditEntry, type AuditFilter, auditPage, insertAudit, type NewAuditEntry } from "./audit.ts";
+import { insertAudit, type NewAuditEntry } from "./audit.ts";
 import { type Database, ROWS_AT_ONCE } from "./database.ts";
 import { StoreError } from "./error.ts";
 import { MAX_OVERRIDES } from "./overrides/override.ts";
@@ -36,7 +34,8 @@ interface OverrideWrite {
 }
 
 const CONFLICT_HINTS = {
-  CONTRADICTS: "remove the other override first: `inkling overrides remove ID`",
+  CONTRADICTS:
+    "remove the other override first: `inkling overrides remove ID`; of two overrides of a file, keep only one",
   TOO_MANY: "replace single addresses with networks, or remove overrides that you no longer need",
 } as const;
 
@@ -57,12 +56,9 @@ export const OVERRIDE_PAGES = new NewestFirst("ovr");
 
 export class OverrideStore {
   private readonly database: Database;
-  private readonly records: Database;
 
-  /** @param records the same tables, for reads that may take long */
-  constructor(database: Database, records: Database) {
+  constructor(database: Database) {
     this.database = database;
-    this.records = records;
   }
 
   /** Reads a text that changes with every change to overrides. This reads one row. */
@@ -152,19 +148,6 @@ export class OverrideStore {
     return OVERRIDE_PAGES.page(rows, limit, (shown) => this.readRows(shown));
   }
 
-  /** Lists the audit trail, newest first, in steps between which requests are answered. */
-  audit(request: PageRequest, filter: AuditFilter = {}): Promise<Page<AuditEntry>> {
-    return auditPage(this.records, request, filter);
-  }
-
-  /**
-   * Adds an entry about something outside this store.
-   * @param at when the change was made, in epoch ms
-   */
-  async record(entry: NewAuditEntry, at = this.database.now()): Promise<void> {
-    await this.database.write((tx) => insertAudit(tx, [entry], at), true);
-  }
-
   private makeOverride(wanted: NewOverride): Override {
     const id = `ovr_${randomBase62(16, this.database.randomBytes)}`;
     return Object.freeze({
@@ -216,19 +199,18 @@ function plan(
   const planned = new Map<string, OverrideWrite>();
   for (const one of wanted) {
     const subject = subjectText(one);
-    const before = planned.get(subject)?.override ?? bySubject.get(subject);
+    const earlier = planned.get(subject);
+    const before = earlier?.override ?? bySubject.get(subject);
     if (before !== undefined && effectText(before) !== effectText(one)) {
-      problems.push(`${describeOverride(one)} contradicts ${describeOverride(before)} (${nameOf(before)})`);
+      const other = earlier?.outcome === "added" ? before.note : `${before.id}: ${before.note}`;
+      problems.push(`${describeOverride(one)} contradicts ${describeOverride(before)} (${other})`);
       continue;
     }
-    const earlier = planned.get(subject);
     planned.set(subject, merged(one, before, earlier?.outcome, make));
   }
   if (problems.length > 0) throw new OverrideConflictError("CONTRADICTS", problems);
   return [...planned.values()];
 }
-
-const nameOf = ({ id, note }: Override) => `${id}: ${note}`;
 
 function merged(
   wanted: NewOverride,

@@ -8,13 +8,13 @@ import type { SQL } from "bun";
 import type { Database } from "./database.ts";
 import { KEEP_COUNTS_MS } from "./decision-counts.ts";
 import { DecisionSize } from "./decision-size.ts";
-import { DAY_MS, dayOf, hourOf } from "./keys/day.ts";
+import { DAY_MS, dayOf, HOUR_MS, hourOf } from "./keys/day.ts";
 import type { EpochMs } from "./keys/key.ts";
 
 /** Maximum milliseconds between two checks without doubt about the clock. */
 const TOLERANCE_MS = DAY_MS;
 /** Milliseconds of running time after which a clock that was in doubt is accepted. */
-const HOLD_MS = 6 * 3_600_000;
+const HOLD_MS = 6 * HOUR_MS;
 
 interface AgedRows {
   readonly table: string;

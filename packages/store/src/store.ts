@@ -7,7 +7,7 @@ import { randomBase62 } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
 import { AdminTokenStore } from "./admin-token.ts";
 import type { Author } from "./audit.ts";
-import { insertAudit } from "./audit.ts";
+import { AuditStore, insertAudit } from "./audit.ts";
 import { DatabaseCopy } from "./copy.ts";
 import { Database, type DatabaseOptions, ROWS_AT_ONCE } from "./database.ts";
 import { DecisionStore } from "./decisions.ts";
@@ -90,6 +90,7 @@ export const KEY_PAGES = new NewestFirst("key");
 const readablePart = (row: KeyRow): Key => keyFromRow({ ...row, mode: "live", scopes: "", networks: "" });
 
 export class Store {
+  readonly audit: AuditStore;
   readonly overrides: OverrideStore;
   readonly rulesets: RulesetStore;
   readonly decisions: DecisionStore;
@@ -114,7 +115,8 @@ export class Store {
     this.database = database;
     this.records = records;
     this.revoked = revoked;
-    this.overrides = new OverrideStore(database, records);
+    this.audit = new AuditStore(database, records);
+    this.overrides = new OverrideStore(database);
     this.rulesets = new RulesetStore(database);
     this.retention = new Retention(records);
     this.decisions = new DecisionStore(records);
@@ -180,7 +182,7 @@ export class Store {
       changed.push(key.id);
       await tx`INSERT INTO inkling_keys ${tx(rowFromKey(key))}`;
       await this.insertToken(tx, token, key.id);
-      await this.audit(tx, by, "key-created", undefined, key);
+      await this.auditKey(tx, by, "key-created", undefined, key);
       return key;
     });
     return { key, token };
@@ -240,7 +242,7 @@ export class Store {
       const scopes = await scopesToStore(tx, before, after);
       await tx`UPDATE inkling_keys SET name = ${name}, scopes = ${scopes}, networks = ${networks}, rate = ${rate},
         burst = ${burst}, quota = ${quota}, expires_at = ${expires_at}, traced_until = ${traced_until} WHERE id = ${id}`;
-      await this.audit(tx, by, "key-changed", before, after);
+      await this.auditKey(tx, by, "key-changed", before, after);
       return after;
     });
   }
@@ -259,7 +261,7 @@ export class Store {
       if (known === undefined || known.revokedAt !== undefined) return known;
       const after: Key = Object.freeze({ ...known, revokedAt: at });
       await tx`UPDATE inkling_keys SET revoked_at = ${after.revokedAt} WHERE id = ${id}`;
-      await this.audit(tx, by, "key-revoked", before, after);
+      await this.auditKey(tx, by, "key-revoked", before, after);
       writeRevocations(this.revoked, [{ id, at, author: by.author }]);
       return after;
     });
@@ -282,7 +284,7 @@ export class Store {
       await this.insertToken(tx, token, id);
       await tx`UPDATE inkling_keys SET hint = ${hint} WHERE id = ${id}`;
       const after: Key = Object.freeze({ ...before, hint });
-      await this.audit(tx, by, "key-rotated", before, after);
+      await this.auditKey(tx, by, "key-rotated", before, after);
       return { key: after, token };
     });
   }
@@ -371,7 +373,7 @@ export class Store {
   }
 
   /** Adds an entry to the audit trail. The entry never contains a token. */
-  private async audit(
+  private async auditKey(
     tx: TransactionSQL,
     by: Author,
     action: AuditAction,

@@ -73,10 +73,3 @@ export class UnreadableRows {
     return new Map(Array.from(this.reasons, ([table, known]) => [table, known.size]));
   }
 }
-
-/** Returns `value` if this version has it. @throws Error */
-export function known<T extends string>(values: readonly T[], value: string, what: string): T {
-  const found = values.find((each) => each === value);
-  if (found === undefined) throw new Error(`unknown ${what} "${value}"`);
-  return found;
-}

@@ -63,7 +63,7 @@ export class UsageTables {
     // A fixed order, because two processes that lock rows in different orders would wait for each other.
     const rows = entries
       .map(({ keyId, day, lookup, count }) => ({ day, key_id: keyId, lookup, count }))
-      .sort((a, b) => order(a.day, b.day) || order(a.key_id, b.key_id) || order(a.lookup, b.lookup));
+      .sort((a, b) => (rowKey(a) < rowKey(b) ? -1 : 1));
     return this.database.write(async (tx) => {
       const isNew = await tx`INSERT INTO inkling_recorders AS r (id, sequence, flushed_at)
         VALUES (${recorder}, ${sequence}, ${this.database.now()})
@@ -206,6 +206,5 @@ async function addTraffic(tx: TransactionSQL, { host, hour, counts }: TrafficEnt
     ON CONFLICT (hour, host) DO UPDATE SET counts = excluded.counts`;
 }
 
-function order(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
+const rowKey = (row: { readonly day: string; readonly key_id: KeyId; readonly lookup: Counted }) =>
+  `${row.day} ${row.key_id} ${row.lookup}`;

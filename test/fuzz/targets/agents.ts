@@ -102,7 +102,7 @@ function argumentsOf({ properties = {} }: Schema, random: Random, text: string):
 export default async function agents(): Promise<Target> {
   const { app, ask, store, lines } = await adminServer();
   const { token } = (await ask("POST", "admin-tokens", { name: "reader", role: "read" })).document;
-  const entries = async () => (await store.overrides.audit({ limit: 100 })).items.length;
+  const entries = async () => (await store.audit.list({ limit: 100 })).items.length;
   const before = await entries();
   const headers = {
     Authorization: `Bearer ${token}`,

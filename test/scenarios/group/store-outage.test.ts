@@ -190,7 +190,7 @@ describe("PostgreSQL in the middle of traffic", () => {
     expect(refused.err).toContain("connect");
     await postgres.start();
     expect([(await rollBack()).code, currentName(main.dataDir)]).toEqual([0, before]);
-    const { items } = await (await open(databaseUrl)).overrides.audit({ limit: 10 });
+    const { items } = await (await open(databaseUrl)).audit.list({ limit: 10 });
     expect(items.map(({ source, action }) => `${source} ${action}`)).toEqual([
       "cli release-rolled-back",
       "file key-created",

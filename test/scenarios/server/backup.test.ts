@@ -265,7 +265,7 @@ describe("a backup", () => {
     );
     await withStore(target, async (store) => {
       await store.createKey(parseNewKey({ name: "next" }, Date.now()));
-      const { items } = await store.overrides.audit({ limit: 1 });
+      const { items } = await store.audit.list({ limit: 1 });
       expect(items).toMatchObject([{ action: "key-created", sequence: is.audit.length + 1 }]);
     });
   });
@@ -300,7 +300,7 @@ describe("a backup", () => {
         undefined,
         "admin",
       ]);
-      const { items } = await store.overrides.audit({ limit: 3 });
+      const { items } = await store.audit.list({ limit: 3 });
       expect(items.map(({ action, subject }) => [action, subject])).toEqual([
         ["database-restored", "database"],
         ["admin-token-created", "admin token"],
@@ -401,7 +401,7 @@ describe("a restore", () => {
       before: undefined,
       after: undefined,
     } as const;
-    await withStore(target, (store) => store.overrides.record({ ...entry, author: "ada", source: "cli" }));
+    await withStore(target, (store) => store.audit.record({ ...entry, author: "ada", source: "cli" }));
     const ran = await inkling(target, "restore", archive, "--json");
     expect(ran).toMatchObject({ code: 0 });
     expect(existsSync(JSON.parse(ran.out).before)).toBe(true);

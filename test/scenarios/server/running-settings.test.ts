@@ -86,7 +86,7 @@ test("settings that differ at a start are in the audit trail, secrets only as ch
   };
   const trail = async () => {
     const store = await openStore(join(dataDir, "inkling.db"));
-    const { items } = await store.overrides.audit({ limit: 100 }, { action: "settings-changed" });
+    const { items } = await store.audit.list({ limit: 100 }, { action: "settings-changed" });
     await store.close();
     return items.map(({ author, source, before, after }) => ({ author, source, before, after }));
   };

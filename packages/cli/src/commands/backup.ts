@@ -193,10 +193,6 @@ Examples:
     const copied = await withLongStore(databaseUrl, async (store) => {
       const rows = await store.copy.take({
         from: file,
-        what: "everything",
-        decisions: true,
-        replace: false,
-        action: "database-copied",
         by: cliAuthor(),
         about: { from },
       });

@@ -281,7 +281,7 @@ test("import suggests --force if a row is too wide", async () => {
   );
   const opposites = await inkling("overrides", "import", file);
   expect(opposites.err).toMatch(
-    /\n {2}overrides\.1\.override: .* of overrides\.0\nhint: Remove one of the two overrides first\.\n$/,
+    /^inkling: 81\.2\.0\.1 is_proxy=true contradicts 81\.2\.0\.1 is_proxy=false \(x\)\nhint: .* of two overrides of a file, keep only one\n$/,
   );
 });
 

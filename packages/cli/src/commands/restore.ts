@@ -278,10 +278,7 @@ const copyRows = (target: string, from: string, { created_at, files, decisions }
   withLongStore(`${SQLITE}${target}`, (store) =>
     store.copy.take({
       from,
-      what: "backup",
-      decisions,
-      replace: true,
-      action: "database-restored",
+      restore: { decisions },
       by: cliAuthor(),
       about: { created_at, sha256: files.find(({ name }) => name === DATABASE)?.sha256 },
     }),

@@ -15,7 +15,6 @@ import {
   readKeyCopy,
   type Store,
   StoreError,
-  withEntry,
 } from "@inkling/store";
 import { maskUrl } from "../config/setting-types.ts";
 import { databaseFile } from "../config/settings.ts";
@@ -166,4 +165,4 @@ async function withOpened<T>(settings: Settings, work: (store: Store) => Promise
  * @throws StoreError if the action cannot be recorded, in which case nothing changes
  */
 export const audited = <T>(settings: Settings, entry: HostEntry, change: () => T | Promise<T>): Promise<T> =>
-  withStore(settings, (store) => withEntry(store.overrides, entry, change));
+  withStore(settings, (store) => store.audit.around(entry, change));

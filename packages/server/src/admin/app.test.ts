@@ -131,7 +131,11 @@ describe("overrides", () => {
     expect([refused.status, refused.code]).toEqual([400, "BODY_INVALID"]);
     expect(refused.document.problems).toEqual([expect.stringMatching(/^overrides\.1\.value: /)]);
     const split = { ...file, overrides: [row, { ...row, verdict: true }] };
-    expect((await other.ask("POST", "overrides/import", split)).code).toBe("OVERRIDE_CONTRADICTS");
+    const opposite = await other.ask("POST", "overrides/import", split);
+    expect(opposite.code).toBe("OVERRIDE_CONTRADICTS");
+    expect(opposite.document.problems).toEqual([
+      `${row.value} ${row.flag}=true contradicts ${row.value} ${row.flag}=false (${row.note})`,
+    ]);
     expect((await other.ask("GET", "overrides")).document.overrides).toEqual([]);
   });
 });
@@ -408,9 +412,9 @@ describe("a switch, while the database cannot take its entry", () => {
       current: { name: current } as never,
     };
     const server = await adminServer({ settings: testSettings({ dataDir }), releases });
-    const { overrides } = server.store;
-    const stored = overrides.record.bind(overrides);
-    overrides.record = away;
+    const { audit } = server.store;
+    const stored = audit.record.bind(audit);
+    audit.record = away;
     const rollBack = () =>
       server.ask("POST", "data/rollback", { current }, { "Inkling-Author": "ada@x.org" });
     return { ...server, dataDir, current: current!, before: before!, rollBack, stored };
@@ -424,7 +428,7 @@ describe("a switch, while the database cannot take its entry", () => {
 
   test("that fails leaves a second entry with the reason", async () => {
     const { store, ask, dataDir, current, rollBack, stored } = await twoReleases();
-    store.overrides.record = stored;
+    store.audit.record = stored;
     mkdirSync(temporaryPath(join(dataDir, "pinned"))); // a folder with this name makes it impossible to write the file
     expect(await rollBack()).toMatchObject({ status: 409, code: "ACTION_REFUSED" });
     expect(currentName(dataDir)).toBe(current);

@@ -10,7 +10,6 @@ import {
   type RunningServer,
   roleOf,
 } from "@inkling/operations";
-import { withEntry } from "@inkling/store/audit";
 import { z } from "zod";
 import { statusDocument } from "../lookup/status.ts";
 import { finishInSteps } from "../sharing/turns.ts";
@@ -100,7 +99,7 @@ function operationContext(context: AdminContext, call: Call): OperationContext {
     },
     by,
     token,
-    audited: (entry, change) => withEntry(store.overrides, { ...by, ...entry }, change),
+    audited: (entry, change) => store.audit.around({ ...by, ...entry }, change),
     checkSparingly: (check) => checkSparingly(caller, check),
     inSteps: (steps) => finishInSteps(steps, NEVER),
     sendTest: (id) => sendTest(store, id, { version, now }),

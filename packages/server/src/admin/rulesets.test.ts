@@ -36,7 +36,7 @@ test("publish, list, show, restore", async () => {
   expect(await Promise.all(texts)).toEqual([STARTER_RULESET, 'on_missing = "deny"']);
   expect((await ask("GET", "rulesets/2")).document.text).toBe('on_missing = "deny"');
   expect((await ask("GET", "rulesets/9")).code).toBe("RULESET_NOT_FOUND");
-  const { items } = await store.overrides.audit({ limit: 10 });
+  const { items } = await store.audit.list({ limit: 10 });
   expect(items.map(({ action, subject }) => `${action} ${subject}`).slice(0, 3)).toEqual([
     "ruleset-rolled-back ruleset 3",
     "ruleset-published ruleset 2",

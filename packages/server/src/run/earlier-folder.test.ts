@@ -106,10 +106,10 @@ test("waiting audit entries are stored with their times, or said and kept", asyn
   expect(readdirSync(path("audit-waiting"))).toHaveLength(3);
 
   const store = await openStore("sqlite://:memory:");
-  await storeEarlierEntries(store.overrides, dataDir, log);
+  await storeEarlierEntries(store.audit, dataDir, log);
   expect(events.at(-1)).toEqual({ event: "earlier-entries-stored", entries: 2 } as never);
   expect(existsSync(path("audit-waiting"))).toBe(false);
-  const { items } = await store.overrides.audit({ limit: 10 });
+  const { items } = await store.audit.list({ limit: 10 });
   const { actor, way, ...rest } = entry;
   const stored = { author: actor, source: way, ...rest };
   expect(items).toMatchObject([

@@ -6,8 +6,8 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf, TEMPORARY } from "@inkling/data";
+import type { AuditStore } from "@inkling/store/audit";
 import type { Revocation, RevokedFile } from "@inkling/store/keys/revoked-file";
-import type { OverrideStore } from "@inkling/store/overrides";
 import { StartError } from "../http/start-error.ts";
 import type { Log } from "../telemetry/log.ts";
 
@@ -60,7 +60,7 @@ function fromHistory(text: string, log: Pick<Log, "error">): Revocation[] {
 
 /** Stores the waiting entries, oldest first, each with the time of its change. */
 export async function storeEarlierEntries(
-  trail: Pick<OverrideStore, "record">,
+  trail: Pick<AuditStore, "record">,
   dataDir: string,
   log: Pick<Log, "info" | "error">,
 ): Promise<void> {

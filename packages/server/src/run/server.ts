@@ -16,7 +16,6 @@
 
 import { ADMIN_PROBLEM_CODES } from "@inkling/contract";
 import { makeFolder, messageOf } from "@inkling/data";
-import { withEntry } from "@inkling/store/audit";
 import type { Foundation, ServerOptions, Serving } from "../admin/services.ts";
 import { EFFECTS } from "../http/effects.ts";
 import { claimPort, StartError } from "../http/start-error.ts";
@@ -109,7 +108,7 @@ async function startPrimary(settings: ServerOptions, closers: Closers): Promise<
       return services.releases.current !== undefined;
     },
     report: () => reporter.current,
-    audited: (entry, change) => withEntry(services.store.overrides, entry, change),
+    audited: (entry, change) => services.store.audit.around(entry, change),
     crash: (error, secrets) => log.crash("uncaught-error", error, secrets),
     stop: () => {
       stopping ??= shutDown();

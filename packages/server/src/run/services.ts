@@ -127,7 +127,7 @@ export async function openServices(
   closers.push(() => notices.stop());
   void precisions.start();
   void notices.start();
-  void storeEarlierEntries(store.overrides, dataDir, log);
+  void storeEarlierEntries(store.audit, dataDir, log);
   const events = new WebhookEvents({ store, releases, overrides, log, now: Date.now }, checkMs);
   const pollMs = checkMs === undefined ? {} : { pollMs: checkMs };
   const webhooks = new WebhookSender({ store, log, version, now: Date.now, events, ...pollMs });

@@ -7,12 +7,11 @@
 
 import type { HistoryFact } from "@inkling/contract";
 import type { Memories, Memory, Trace } from "@inkling/engine/assess";
-import { DAY_MS } from "../keys/day.ts";
+import { DAY_MS, HOUR_MS } from "../keys/day.ts";
 import type { EpochMs } from "../keys/key.ts";
 
 /** Maximum number of rows that a count reads, and so the largest count. */
 const MAX_ROWS = 1_000;
-const HOUR_MS = 3_600_000;
 const MONTH_MS = 30 * DAY_MS;
 
 /** Hashes of what is known of a visitor, one for each key, the current key's first. The domain is not hashed. */

@@ -10,7 +10,7 @@ import {
   parsePeerPrefix,
   prefixContains,
 } from "@inkling/engine";
-import { visibleText } from "../text/fields.ts";
+import { known, visibleText } from "../text/fields.ts";
 import { isoTime, isoTimeOrNull, optionalNumber } from "./day.ts";
 import { KEY_MODES, type KeyMode } from "./token.ts";
 
@@ -154,12 +154,10 @@ export const KEY_COLUMNS =
  * @throws Error if the row has an unknown mode or an invalid network
  */
 export function keyFromRow(row: KeyRow, report: (reason: string) => void = () => {}): Key {
-  const mode = KEY_MODES.find((known) => known === row.mode);
-  if (mode === undefined) throw new Error(`unknown mode "${row.mode}"`);
   return Object.freeze({
     id: row.id,
     name: visibleText(row.name),
-    mode,
+    mode: known(KEY_MODES, row.mode, "mode"),
     hint: row.hint,
     scopes: scopesFromRow(row, report),
     networks: row.networks === "" ? ANYWHERE : words(row.networks).map(networkFromRow),
@@ -202,7 +200,7 @@ const ANYWHERE: readonly Prefix[] = Object.freeze([]);
 
 function scopesFromRow(row: KeyRow, report: (reason: string) => void): readonly Scope[] {
   const scopes = words(row.scopes).flatMap((word) => {
-    const scope = SCOPES.find((known) => known === word);
+    const scope = SCOPES.find((one) => one === word);
     if (scope === undefined) report(`unknown scope "${word}"`);
     return scope ?? [];
   });

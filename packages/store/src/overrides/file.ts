@@ -15,7 +15,7 @@ import {
   type OverrideInputCode,
   OverrideInputError,
 } from "./override.ts";
-import { describeOverride, effectText, overrideJson, subjectText } from "./record.ts";
+import { overrideJson } from "./record.ts";
 
 const FILE_FORMAT = "inkling-overrides";
 const FILE_VERSION = 1;
@@ -73,26 +73,12 @@ export function importedOverrides(
   const overrides: NewOverride[] = [];
   const problems = new Set<string>();
   let expired = 0;
-  /** The first row about each subject, to detect contradictions. */
-  const first = new Map<string, { index: number; one: NewOverride }>();
   const codes = new Set<OverrideInputCode>();
   for (const [index, row] of rows.entries()) {
     try {
       const one = readRow(row, context, force);
       if (one === undefined) expired++;
-      else {
-        const earlier = first.get(subjectText(one));
-        if (earlier === undefined) first.set(subjectText(one), { index, one });
-        else if (effectText(earlier.one) !== effectText(one)) {
-          throw new OverrideInputError(
-            [
-              `override: ${describeOverride(one)} contradicts ${describeOverride(earlier.one)} of overrides.${earlier.index}`,
-            ],
-            "CONTRADICTS",
-          );
-        }
-        overrides.push(one);
-      }
+      else overrides.push(one);
     } catch (error) {
       if (!(error instanceof OverrideInputError)) throw error;
       codes.add(error.code);

@@ -35,11 +35,8 @@ import { isoTime, oneLine } from "../text/fields.ts";
 export const MAX_OVERRIDES = 10_000;
 const MAX_NOTE = 500;
 export const MAX_AUTHOR = 100;
-/**
- * TOO_WIDE: the override is valid only with `force`. CONTRADICTS: rows of one file contradict each other, and nothing
- * else is wrong.
- */
-export type OverrideInputCode = "INVALID" | "TOO_WIDE" | "CONTRADICTS";
+/** TOO_WIDE: the override is valid only with `force`. */
+export type OverrideInputCode = "INVALID" | "TOO_WIDE";
 
 /** An override cannot be created as requested. `problems` has one line for each mistake. */
 export class OverrideInputError extends Error {

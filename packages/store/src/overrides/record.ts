@@ -3,7 +3,7 @@
 import { sha256Hex } from "@inkling/data";
 import { type NewOverride, OVERRIDE_FLAGS, OVERRIDE_KINDS, type Override, Overrides } from "@inkling/engine";
 import { isoTime, isoTimeOrNull, optionalNumber } from "../keys/day.ts";
-import { visibleText } from "../text/fields.ts";
+import { known, visibleText } from "../text/fields.ts";
 
 /** Creates the object in which lookups find the active overrides. */
 export function overridesOf(all: readonly Override[]): Overrides {
@@ -67,27 +67,18 @@ export interface OverrideRow {
 
 /** @throws Error if this program did not write the row */
 export function overrideFromRow(row: OverrideRow): Override {
-  const kind = OVERRIDE_KINDS.find((known) => known === row.kind);
-  if (kind === undefined) throw new Error(`unknown kind "${row.kind}"`);
   return Object.freeze({
     id: row.id,
-    kind,
+    kind: known(OVERRIDE_KINDS, row.kind, "kind"),
     value: row.value,
-    ...effectFromRow(row),
+    flag: known(OVERRIDE_FLAGS, row.effect, "effect"),
+    verdict: known(["true", "false"], row.argument, "verdict") === "true",
     note: visibleText(row.note),
     author: visibleText(row.author),
     createdAt: Number(row.created_at),
     expiresAt: optionalNumber(row.expires_at),
     removedAt: optionalNumber(row.removed_at),
   });
-}
-
-function effectFromRow({ effect, argument }: OverrideRow): Pick<Override, "flag" | "verdict"> {
-  const flag = OVERRIDE_FLAGS.find((known) => known === effect);
-  if (flag === undefined || (argument !== "true" && argument !== "false")) {
-    throw new Error(`unknown effect "${effect} ${argument}"`);
-  }
-  return { flag, verdict: argument === "true" };
 }
 
 export function rowFromOverride(override: Override): OverrideRow {

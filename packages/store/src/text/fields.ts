@@ -1,4 +1,4 @@
-// fields.ts: what inputs have in common: times, and text of one line without invisible characters, which can reorder or
+// fields.ts: what inputs and rows have in common: times, known words, and text of one line without invisible characters, which can reorder or
 // hide the text around them, or make two names look alike.
 //
 // Source: Unicode's Bidi_Control and other format characters (Cf), Default_Ignorable_Code_Point, and the Braille blank.
@@ -31,6 +31,13 @@ export const oneLine = (most: number) =>
       const message = `must not contain invisible characters or text-direction controls: ${[...new Set(found)].join(", ")}`;
       context.addIssue({ code: "custom", message });
     });
+
+/** Returns `value` if this version has it. @throws Error */
+export function known<T extends string>(values: readonly T[], value: string, what: string): T {
+  const found = values.find((each) => each === value);
+  if (found === undefined) throw new Error(`unknown ${what} "${value}"`);
+  return found;
+}
 
 const TIME = "must be a date such as 2027-01-31, or a time such as 2027-01-31T12:00:00Z";
 
