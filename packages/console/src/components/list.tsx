@@ -50,7 +50,7 @@ export interface ListProps<Row> {
   readonly isOneLine?: boolean | undefined;
   /** True if something else searches the rows. */
   readonly isSearched?: boolean;
-  /** The text of a row that is searched; by default the values of all its fields. */
+  /** The text of a row that is searched; by default its JSON. */
   readonly textOf?: (row: Row) => string;
   readonly choices?: readonly Choice<Row>[];
   readonly bulk?: BulkAction<Row> | undefined;
@@ -230,8 +230,9 @@ function Bulk<Row>({ action, shown, rowKey, selected, onSelect, onDone }: BulkPr
         <Dialog title={title} onClose={close}>
           <p>{action.ask(chosen)}</p>
           <OperationForm
-            {...action}
+            route={route}
             action={verb}
+            {...(action.fields && { fields: action.fields })}
             isDanger={route.startsWith("DELETE ")}
             input={input(chosen[0]!)}
             aside={<Button text="Cancel" onClick={close} />}

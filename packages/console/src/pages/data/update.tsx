@@ -11,7 +11,7 @@ const POLL_MS = 2_000;
 /** Maximum number of failed feeds in a sentence. */
 const MAX_NAMES = 3;
 
-/** `update` is null if the server does not build data. */
+/** Null means that the server does not build data. */
 const isUnfinished = (update: Update | null) => update !== null && (update.running || update.asked);
 
 interface UpdateProps {
