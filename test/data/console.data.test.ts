@@ -27,7 +27,7 @@ test("a Tor exit's place, flags and feeds, as in the README's picture", async ()
   await tabs.go(page, "lookup/185.220.101.1");
   await page.getByRole("heading", { name: "Flagged as a proxy or VPN and a Tor exit" }).waitFor();
   await page.getByRole("heading", { name: "185.220.101.1: Berlin, Germany" }).waitFor();
-  await page.locator(".zoom > svg").waitFor();
+  await page.locator(".zoom svg").waitFor();
   const evidence = page.getByRole("table").filter({ hasText: "sets Tor exit" });
   expect(await evidence.innerText()).toContain("tor-bulk-exits");
   await picture(page, "console", "window");
