@@ -17,7 +17,7 @@ const DECISIONS = "inkling_decisions";
 const DECISION_COUNTS = "inkling_decision_counts";
 /** Left out of backups, because they would be sent again, and contain what decisions contain. */
 const DELIVERIES = "inkling_deliveries";
-/** Database that belong to the servers that use a database. A restore leaves them as they are. */
+/** Tables that belong to the servers that use a database. A restore leaves them as they are. */
 const OF_SERVERS: ReadonlySet<string> = new Set([
   DELIVERIES,
   "inkling_domain_verdicts",
@@ -42,6 +42,8 @@ interface CopyRequest {
   readonly by: Author;
   /** What the audit entry contains in addition to the numbers of rows. */
   readonly about: object;
+  /** Called after each group of copied rows. */
+  readonly onRows?: (table: string, done: number, total: number) => void;
 }
 
 export class DatabaseCopy {
@@ -80,7 +82,7 @@ export class DatabaseCopy {
    * @throws StoreError CONFLICT if the database has to be empty and is not; in this case, as for every other error,
    *     nothing changes
    */
-  async take({ from, restore, by, about }: CopyRequest): Promise<RowCounts> {
+  async take({ from, restore, by, about, onRows }: CopyRequest): Promise<RowCounts> {
     const { database } = this;
     return withFile(from, (file) => {
       file.run("BEGIN"); // reads all tables as of one moment
@@ -96,7 +98,7 @@ export class DatabaseCopy {
         const before = { rows: await countAll(tx, names) };
         for (const table of names.toReversed()) await tx.unsafe(`DELETE FROM ${table}`);
         const rows: Record<string, number> = {};
-        for (const table of names) rows[table] = await copyTable(file, tx, table);
+        for (const table of names) rows[table] = await copyTable(file, tx, table, onRows);
         const after = { ...about, rows };
         const action = restore ? "database-restored" : "database-copied";
         await insertAudit(tx, [{ ...by, action, subject: "database", before, after }], database.now());
@@ -166,11 +168,18 @@ async function filledOf(sql: SQL, names: readonly string[]): Promise<string[]> {
   return filled;
 }
 
-async function copyTable(file: SqliteFile, tx: TransactionSQL, table: string): Promise<number> {
+async function copyTable(
+  file: SqliteFile,
+  tx: TransactionSQL,
+  table: string,
+  onRows: CopyRequest["onRows"],
+): Promise<number> {
+  const total = countIn(file, table);
   let done = 0;
   for (const rows of pagesOf(file, table)) {
     await tx`INSERT INTO ${tx(table)} ${tx(rows)}`;
     done += rows.length;
+    onRows?.(table, done, total);
   }
   return done;
 }

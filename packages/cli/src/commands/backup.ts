@@ -23,7 +23,8 @@ import { addResultAction, type Context } from "../runtime/command.ts";
 import { STDIN_OR_OUT } from "../runtime/input.ts";
 import { withExistingStore } from "../runtime/store.ts";
 import { CliError, usage, writingTo } from "../terminal/errors.ts";
-import { counted, formatBytes, warn } from "../terminal/terminal.ts";
+import { LiveLine } from "../terminal/progress.ts";
+import { counted, formatBytes, formatCount, warn } from "../terminal/terminal.ts";
 
 /** The same name for every backup in a folder, so that the next backup removes what a killed one left. */
 const TEMPORARY_COPY = "inkling-backup.db";
@@ -190,14 +191,18 @@ Examples:
     const file = resolve(flags.from ?? join(settings.dataDir, DATA_FOLDER.database));
     const source = { ...settings, databaseUrl: `${SQLITE}${file}` };
     const from = await withExistingStore(source, async (store) => store.database.label);
-    const copied = await withLongStore(databaseUrl, async (store) => {
+    const line = new LiveLine(context.terminal);
+    const copying = withLongStore(databaseUrl, async (store) => {
       const rows = await store.copy.take({
         from: file,
         by: cliAuthor(),
         about: { from },
+        onRows: (table, done, total) =>
+          line.show(() => `${table}: ${formatCount(done)} of ${formatCount(total)} rows`),
       });
       return { from, to: store.database.label, rows };
     });
+    const copied = await copying.finally(() => line.clear());
     return {
       json: copied,
       text: `Copied ${listing(copied.rows, [])} from ${from} to ${copied.to}. Start the server.`,
