@@ -535,8 +535,7 @@ let userProject: Promise<string> | undefined;
 async function createProjectWithUsers(): Promise<string> {
   const folder = temporaryFolder();
   await createDjangoProject(folder, python!);
-  await run([python!, "manage.py", "migrate"], folder);
-  const create = partOf(PYTHON_LOGIN_PAGE, "python3 manage.py shell").replace("python3", python!);
+  const create = partOf(PYTHON_LOGIN_PAGE, "python3 manage.py migrate").replaceAll("python3", python!);
   for (const name of ["jane@example.com", "Jane@example.com"])
     await run(["sh", "-c", create.replace("jane@example.com", name)], folder);
   return folder;
@@ -691,17 +690,28 @@ test("the CAPTCHA is asked of everybody during an outage, with the other route o
     "app.ts",
     files.get("app.ts")!.replace(/^ {2}app\.post[\s\S]*?^ {2}\}\);\n/m, () => route),
   );
-  const inFlask = CAPTCHAS.Flask && {
-    ...CAPTCHAS.Flask,
-    files: [...CAPTCHAS.Flask.files!].map(
-      ([name, code]) => [name, code.replace(/^ {4}def sign_up\(\)[\s\S]*?201\n/m, () => view)] as const,
-    ),
+  /** A recipe with a CAPTCHA whose files are changed as the page says. */
+  const changed = (name: string, change: (code: string) => string) => {
+    const recipe = CAPTCHAS[name];
+    if (recipe === undefined) return [];
+    return [{ ...recipe, files: [...recipe.files!].map(([file, code]) => [file, change(code)] as const) }];
   };
-  const change = (code: string) => code.replace(SITEVERIFY, siteverify.url.href);
+  const begun = (view: RegExp, start: string) => (code: string) =>
+    code
+      .replace(view, (line) => `${line}${partOf(OUTAGES_PAGE, start)}`)
+      .replace(" or isinstance(decision, Unavailable)", "");
+  const recipes: readonly Recipe[] = [
+    transpiled(files),
+    ...changed("Flask", (code) => code.replace(/^ {4}def sign_up\(\)[\s\S]*?201\n/m, () => view)),
+    ...changed("FastAPI", begun(/^ {4}async def sign_up.*\n/m, "        token = (await")),
+    ...changed("Django", begun(/^ {4}decision: Admitted = .*\n/m, "    token = json")),
+  ];
   const lines = OUTAGES_PAGE.split("Ask everybody for the CAPTCHA\n")[1]!.replace("```sh\n", "$&FORM=x\n");
-  for (const recipe of [transpiled(files), ...(inFlask ? [inFlask] : [])]) {
+  for (const recipe of recipes) {
+    const change = (code: string) => (recipe.change?.(code) ?? code).replace(SITEVERIFY, siteverify.url.href);
     const url = await start("an outage", { ...recipe, change });
-    expect(await sendLines(lines, `${url}/sign-up`)).toEqual([
+    const headers = await recipe.headersFor?.(`${url}/sign-up`);
+    expect(await sendLines(lines, `${url}/sign-up`, headers)).toEqual([
       [403, expect.stringContaining(TURNSTILE_SITE_KEY!)],
       [201, expect.stringMatching(/"account": ?"created"/)],
     ]);
