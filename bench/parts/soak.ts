@@ -36,7 +36,7 @@ const BY = { author: "bench", source: "cli" } as const;
 const MEASURES = {
   megabytes: "allocated by all processes, MB",
   descriptors: "descriptors, open in all processes",
-  threads: "threads of all processes",
+  threads: "threads, in all processes",
   waitMs: "longest wait of 20 requests to /healthz at full load, ms",
 } as const;
 type Sample = Readonly<Record<keyof typeof MEASURES, number>>;
