@@ -81,7 +81,7 @@ export const ADMIN_TOKENS = {
         const issued = await store.adminToken.add(wanted, by, creator?.name).catch((error: unknown) => {
           if (error instanceof CreatorRevokedError) throw new AdminProblem("TOKEN_INVALID");
           const isTaken = error instanceof StoreError && error.code === "CONFLICT";
-          throw isTaken ? new AdminProblem("ADMIN_TOKEN_EXISTS", undefined, [], {}, error) : error;
+          throw isTaken ? new AdminProblem("ADMIN_TOKEN_EXISTS", undefined, [], { cause: error }) : error;
         });
         return { ...adminTokenJson(issued.adminToken, now()), token: issued.token };
       },

@@ -352,7 +352,7 @@ async function switchRelease(
 export function refuse(error: unknown): never {
   if (!(error instanceof Error) || error instanceof StoreError) throw error;
   const hint = error instanceof ReleaseError ? error.hint : undefined;
-  throw new AdminProblem("ACTION_REFUSED", error.message, hint === undefined ? [] : [hint], {}, error);
+  throw new AdminProblem("ACTION_REFUSED", error.message, hint === undefined ? [] : [hint], { cause: error });
 }
 
 function currentOf(dataDir: string): string {
@@ -381,7 +381,7 @@ function requireKept(dataDir: string, text: string): string {
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;
     const lines = [`stored releases: ${releaseNames(dataDir).join(", ")}`];
-    throw new AdminProblem("RELEASE_NOT_FOUND", undefined, lines, {}, error);
+    throw new AdminProblem("RELEASE_NOT_FOUND", undefined, lines, { cause: error });
   }
 }
 
@@ -404,6 +404,6 @@ async function changesOf(context: OperationContext, id: string, older: string | 
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;
     const detail = `The releases cannot be compared: ${error.message}`;
-    throw new AdminProblem("ACTION_REFUSED", detail, [], {}, error);
+    throw new AdminProblem("ACTION_REFUSED", detail, [], { cause: error });
   }
 }

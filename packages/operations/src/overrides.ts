@@ -170,8 +170,7 @@ const changing = <T>(change: () => Promise<T>): Promise<T> =>
         error.why === "CONTRADICTS" ? "OVERRIDE_CONTRADICTS" : "OVERRIDES_FULL",
         undefined,
         error.problems,
-        {},
-        error,
+        { cause: error },
       );
     if (!(error instanceof OverrideInputError)) throw error;
     if (error.code === "INVALID") throw bodyProblem(error.problems);

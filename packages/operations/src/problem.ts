@@ -19,14 +19,13 @@ export class AdminProblem extends Error {
 
   /**
    * @param detail replaces the row's detail
-   * @param cause an error with a text and a hint for the command line
+   * @param more.cause an error with a text and a hint for the command line
    */
   constructor(
     code: AdminProblemCode,
     detail?: string,
     problems: readonly string[] = [],
-    headers: Headers = {},
-    cause?: Error,
+    { headers, cause }: { readonly headers?: Headers; readonly cause?: Error } = {},
   ) {
     super(code, { cause });
     const row: ProblemRow = ADMIN_PROBLEMS[code];
@@ -79,5 +78,5 @@ export function checked<T>(check: () => T): T {
 export const written = <T>(revocation: Promise<T>): Promise<T> =>
   revocation.catch((error: unknown) => {
     const isUnwritten = error instanceof StoreError && error.code === "UNWRITTEN";
-    throw isUnwritten ? new AdminProblem("REVOCATION_UNWRITTEN", undefined, [], {}, error) : error;
+    throw isUnwritten ? new AdminProblem("REVOCATION_UNWRITTEN", undefined, [], { cause: error }) : error;
   });

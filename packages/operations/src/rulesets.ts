@@ -289,7 +289,7 @@ async function publish({ store: { rulesets }, by }: OperationContext, wanted: Ne
   const before = await rulesets.newest();
   const published = await rulesets.publish(wanted, by).catch((error: unknown) => {
     if (!(error instanceof StoreError && error.code === "CONFLICT")) throw error;
-    throw new AdminProblem("RULESET_CONFLICT", `${error.message}.`, [], {}, error);
+    throw new AdminProblem("RULESET_CONFLICT", `${error.message}.`, [], { cause: error });
   });
   return { ...withText(published), created: published.number > before.number };
 }

@@ -135,7 +135,7 @@ export const WEBHOOKS = {
         const wanted = { url: read.url, events, allowPrivate: allow_private };
         const added = await store.webhooks.add(wanted, by).catch((error: unknown) => {
           const isFull = error instanceof StoreError && error.code === "CONFLICT";
-          throw isFull ? new AdminProblem("WEBHOOKS_FULL", undefined, [], {}, error) : error;
+          throw isFull ? new AdminProblem("WEBHOOKS_FULL", undefined, [], { cause: error }) : error;
         });
         return { ...webhookJson(added.webhook), secret: added.secret };
       },

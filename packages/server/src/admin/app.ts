@@ -71,8 +71,8 @@ export class AdminApp {
     const target = targetOf(request.url); // compared as sent, without decoding
     const end = pathEnd(target);
     const route = this.router.find(target.slice(0, end));
-    const asked: Asked = {};
-    const response = await this.answer(request, route, target, end, asked, id).catch((error: unknown) =>
+    const asked: Asked = { id, target, end, route };
+    const response = await this.answer(request, asked).catch((error: unknown) =>
       this.refuse(request, error, id),
     );
     response.headers.set("Cache-Control", "no-store");
@@ -93,19 +93,13 @@ export class AdminApp {
     return response;
   }
 
-  private async answer(
-    request: Request,
-    route: Route | undefined,
-    target: string,
-    end: number,
-    asked: Asked,
-    id: string,
-  ): Promise<Response> {
+  private async answer(request: Request, asked: Asked): Promise<Response> {
     const { context } = this;
+    const { target, end, route } = asked;
     const operation = route?.operations.get(request.method === "HEAD" ? "GET" : request.method);
     const { token, session } = operation?.row.isOpen ? NOBODY : await admit(request, context);
     asked.author = token?.name ?? session?.author;
-    if (target === MCP_PATH && token !== undefined) return this.answerAgent(request, token, asked, id);
+    if (target === MCP_PATH && token !== undefined) return this.answerAgent(request, token, asked);
     if (route === undefined) throw new AdminProblem("PATH_NOT_FOUND");
     if (operation === undefined) throw methodProblem(route);
     const { row, handler } = operation;
@@ -138,12 +132,7 @@ export class AdminApp {
   }
 
   /** Answers an agent, which calls operations as tools. The token's role decides which ones. */
-  private async answerAgent(
-    request: Request,
-    token: ValidAdminToken,
-    asked: Asked,
-    requestId: string,
-  ): Promise<Response> {
+  private async answerAgent(request: Request, token: ValidAdminToken, asked: Asked): Promise<Response> {
     const { context } = this;
     const { answerTools, MAX_MESSAGE_BYTES, problemLines } = await import("./mcp.ts");
     const author = readAuthor(request, token, undefined);
@@ -170,7 +159,7 @@ export class AdminApp {
         };
         return (await handler.run(context, call)).document;
       },
-      explain: (error) => problemLines(this.problemFor(error, requestId)),
+      explain: (error) => problemLines(this.problemFor(error, asked.id)),
     });
   }
 
@@ -197,10 +186,14 @@ export class AdminApp {
   }
 }
 
-/**
- * Who sent a request. Undefined if the operation needs no token, or if the request was refused before that was known.
- */
+/** What a request asks for, and who sent it. */
 interface Asked {
+  readonly id: string;
+  readonly target: string;
+  /** Where the path ends in `target`. */
+  readonly end: number;
+  readonly route: Route | undefined;
+  /** Undefined if the operation needs no token, or if the request was refused before the author was known. */
   author?: string | undefined;
 }
 
@@ -230,7 +223,7 @@ const NOBODY = { token: undefined, session: undefined };
 
 function methodProblem({ operations }: Route): AdminProblem {
   const methods = [...operations.keys()].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
-  return new AdminProblem("METHOD_NOT_ALLOWED", undefined, [], { Allow: methods.join(", ") });
+  return new AdminProblem("METHOD_NOT_ALLOWED", undefined, [], { headers: { Allow: methods.join(", ") } });
 }
 
 function send(
