@@ -2,9 +2,10 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { fetch } from "../../../../test/harness/checked-fetch.ts";
+import { eventLog, type LoggedEvent } from "../../../../test/harness/logged-events.ts";
 import { type SmallServer, startSmallServer } from "../../../../test/harness/server.ts";
 import { until } from "../../../../test/harness/until.ts";
-import { OWN_TRACES_A_SECOND } from "./tracer.ts";
+import { OWN_TRACES_A_SECOND, Tracer } from "./tracer.ts";
 
 interface Span {
   readonly traceId: string;
@@ -96,36 +97,56 @@ test("no span has an address, an email address or a key", async () => {
   expect(bodies.join()).not.toMatch(/8\.8\.8\.8|127\.0\.0|mailinator|jane|ink_|key_|secret/);
 });
 
-test("the caller's flag decides; without a traceparent, the first requests of a second are traced", async () => {
+test("the caller's flag decides, and a traced request has one span for itself and one for its decision", async () => {
   bodies.length = 0;
-  for (let i = 0; i < 20; i++) await assess(`00-${TRACE}-${PARENT}-00`);
-  const started = Math.floor(Date.now() / 1_000);
-  for (let i = 0; i < 40; i++) await assess(undefined);
-  const seconds = Math.floor(Date.now() / 1_000) - started + 1;
+  await assess(`00-${TRACE}-${PARENT}-00`);
   await assess(SAMPLED);
-  await until(() => spans().some(({ traceId }) => traceId === TRACE));
-  const own = new Set(spans().flatMap(({ traceId }) => (traceId === TRACE ? [] : [traceId])));
-  expect(own.size).toBeGreaterThanOrEqual(Math.min(40, OWN_TRACES_A_SECOND));
-  expect(own.size).toBeLessThanOrEqual(OWN_TRACES_A_SECOND * seconds);
-  expect(spans().filter(({ traceId }) => traceId === TRACE)).toHaveLength(2);
+  await until(() => spans().length >= 2);
+  expect(spans().map(({ traceId }) => traceId)).toEqual([TRACE, TRACE]);
+});
+
+/** A tracer whose counts and log are kept, and whose spans only `flush` sends. */
+function ownTracer() {
+  const sums = { sent: 0, dropped: 0 };
+  const events: LoggedEvent[] = [];
+  const tracer = new Tracer({
+    url: `http://127.0.0.1:${collector.port}`,
+    version: "1",
+    counts: {
+      countSpans: (outcome, count) => {
+        sums[outcome] += count;
+      },
+    },
+    log: eventLog(events),
+    elapsed: () => 0,
+    randomBytes: (n) => new Uint8Array(n),
+  });
+  const request = () => tracer.start(SAMPLED, 0)?.end("GET", "/", 200, undefined, "id");
+  return { tracer, sums, events, request };
+}
+
+test("without a traceparent, the first requests of a second are traced", async () => {
+  const { tracer } = ownTracer();
+  const traced = (now: number) =>
+    Array.from({ length: 40 }, () => tracer.start(undefined, now) !== undefined);
+  for (const second of [1_000, 2_999]) expect(traced(second).indexOf(false)).toBe(OWN_TRACES_A_SECOND);
+  await tracer.stop();
 });
 
 test("a collector that hangs or fails changes nothing but a metric and the log", async () => {
   const held = Promise.withResolvers<Response>();
   collect = () => held.promise;
-  const sent = await metric("sent");
-  const dropped = await metric("dropped");
-  for (let i = 0; i < 700; i += 50) {
-    const answers = await Promise.all(Array.from({ length: 50 }, () => assess(SAMPLED)));
-    expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(200));
-  }
-  await until(async () => (await metric("dropped")) > dropped); // the queue is full
+  const { tracer, sums, events, request } = ownTracer();
+  request();
+  const hanging = tracer.flush();
+  for (let i = 0; i < 700; i++) request();
+  expect(sums).toEqual({ sent: 0, dropped: 200 }); // the queue is full
   held.resolve(new Response("", { status: 503 }));
-  await until(() => it.events("traces-failed").length === 1);
-  expect(it.events("traces-failed")).toMatchObject([{ reason: "it returned 503" }]);
-  expect(await metric("sent")).toBe(sent);
+  await hanging;
+  expect(events).toEqual([{ type: "traces-failed", reason: "it returned 503" }]);
   collect = () => new Response("{}");
-  await assess(SAMPLED);
-  await until(() => it.events("traces-back").length === 1);
-  expect(await metric("sent")).toBeGreaterThan(sent);
+  await tracer.flush();
+  expect(sums).toEqual({ sent: 500, dropped: 201 });
+  expect(events.at(-1)).toEqual({ type: "traces-back" });
+  await tracer.stop();
 });
