@@ -1,10 +1,7 @@
-// export.ts: writes the pieces of a format into files. No file gets its name before all files are complete.
+// export.ts: writes the pieces of a format into files. No file gets its name before all files are complete. After an
+// error, the partial files are removed. Previous files remain, unless moving the new files to their names has begun.
 //
-// in   a format, a request, a target
-// out  the files and their sizes
-// err  BulkError if the target's name cannot be used; errors of node:fs, as for a full disk; Interrupted. The partial
-//      files are then removed. Previous files remain, unless moving the new files to their names has begun
-// cost the event loop runs between pieces, for progress and signals
+// The event loop runs between pieces, for progress and signals.
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { extname, join } from "node:path";

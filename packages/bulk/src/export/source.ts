@@ -1,11 +1,8 @@
 // source.ts: reads a release as tables for other programs: networks or domains, with their answers.
 //
-// in   an open release, the active overrides, and the current time
-// out  AnswerRanges: ranges whose value is an index into the distinct answers; listed domains
-// err  BulkError if the release has no data for a lookup
-// note networks without an answer (special-use) are left out, and so are IPv6 networks that get the answer of the IPv4
-//      address inside (mapped, 6to4, Teredo, NAT64)
-// cost geolocation: 8 bytes per range for IPv4, 20 for IPv6, and the text of each distinct answer
+// Networks without an answer (special-use) are left out, and so are IPv6 networks that get the answer of the IPv4
+// address inside (mapped, 6to4, Teredo, NAT64). Geolocation costs 8 bytes per range for
+// IPv4, 20 for IPv6, and the text of each distinct answer.
 
 import {
   Answerer,
