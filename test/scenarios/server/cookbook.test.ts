@@ -182,7 +182,7 @@ withPrograms(
     const script = [start, ...["DuckDB", "PostgreSQL", "ClickHouse", "BigQuery"].map(nightly)]
       .join("")
       .replaceAll("/var/lib/clickhouse/user_files", userFiles);
-    const young = { is_tor_exit: 1, is_abuser: 1, is_proxy: 1, geolocation: 1 };
+    const young = { is_tor_exit: 1, is_abuser: 1, is_proxy: 1, geolocation: 1, asn: 1, "as-metadata": 1 };
     const stubs = temporaryFolder();
     const home = temporaryFolder();
     const daily = async (update: number, status: number, ages: object = young) => {
@@ -193,7 +193,7 @@ withPrograms(
         "inkling",
         `case "$2" in
 update) exit ${update};;
-status) echo '${JSON.stringify({ ages, release: { id: releaseId } })}'; exit ${status};;
+status) echo '${JSON.stringify({ ages, release: { id: releaseId, feeds: [] } })}'; exit ${status};;
 esac
 echo "$*" >>"${folder}/exports"
 exec "${real}" "$@"`,
@@ -205,7 +205,9 @@ exec "${real}" "$@"`,
     await daily(3, 0);
     expect(calls()).toEqual([
       "psql -q -v ON_ERROR_STOP=1 -f load.sql",
-      "clickhouse-client --query SYSTEM RELOAD DICTIONARIES",
+      ...["geolocate", "reputation", "network", "email"].map(
+        (name) => `clickhouse-client --query SYSTEM RELOAD DICTIONARY inkling_${name}`,
+      ),
       ...["countries", "reputation", "network", "disposable"].map(
         (name) => `bq load --replace --source_format=PARQUET DATASET.${name} ${name}.parquet`,
       ),
@@ -259,13 +261,15 @@ withPrograms("incomplete flags: the script stops", ["jq"], true, async () => {
 });
 
 withPrograms("limits for each flag: too old, or of unknown age", ["jq"], true, async () => {
-  const [, check = ""] = /^(jq -e '[.]ages[\s\S]*?)^release=/m.exec(blocks("Every night")[0]!) ?? [];
+  const [, check = ""] = /^(jq -e '[(][.]ages[\s\S]*?)^release=/m.exec(blocks("Every night")[0]!) ?? [];
   const [, limits = ""] = /\{(is_tor_exit: .*?)\}/.exec(check) ?? [];
   const feeds = limits.split(", ").map((limit) => {
-    const [sets = "", days] = limit.split(": ");
-    return { sets, days: Number(days) };
+    const [name = "", days] = limit.replaceAll('"', "").split(": ");
+    const owner = FEEDS.find(({ id }) => id === name);
+    return { id: owner?.id ?? `feed-of-${name}`, sets: owner?.sets ?? name, days: Number(days) };
   });
-  expect(feeds).toHaveLength(4);
+  expect(feeds.slice(4).map(({ sets }) => sets)).toEqual(["network", "kind"]);
+  expect(feeds).toHaveLength(6);
   const run = (name: string, ages: readonly number[]) => {
     const dataDir = temporaryFolder();
     smallRelease(
@@ -273,7 +277,7 @@ withPrograms("limits for each flag: too old, or of unknown age", ["jq"], true, a
       1,
       [],
       ages.map((days, at) => ({
-        id: `feed-${at}`,
+        id: feeds[at]!.id,
         sets: feeds[at]!.sets,
         licence: "CC0-1.0",
         source: "fetched",
@@ -288,7 +292,10 @@ withPrograms("limits for each flag: too old, or of unknown age", ["jq"], true, a
   const young = feeds.map(({ days }) => days - 1);
   expect(await run("young.json", young)).toBe("");
   await expect(run("old.json", [3, ...young.slice(1)])).rejects.toThrow('{"is_tor_exit":2}');
-  await expect(run("unknown.json", young.slice(0, 3))).rejects.toThrow('{"geolocation":60}');
+  await expect(run("old-owners.json", [...young.slice(0, 4), 46, 44])).rejects.toThrow('{"asn":45}');
+  await expect(run("unknown.json", young.slice(0, 3))).rejects.toThrow(
+    '{"geolocation":60,"asn":45,"as-metadata":45}',
+  );
 });
 
 withPrograms("feeds that did not arrive are listed", ["jq"], true, async () => {
@@ -367,6 +374,24 @@ test("licences: a CSV and standard error have the attributions in the sample", a
   expect(head).toMatch(/^Inkling, release \w+-[0-9a-f]{12}$/);
   expect(sample).toMatch(/^Inkling, release \w+-[0-9a-f]{12}$/m);
   expect(others).toEqual(texts);
+});
+
+withPrograms("feeds that state no licence: disabled, and enabled again", ["jq"], true, async () => {
+  const [, disable] = blocks("Licences").slice(1);
+  const [, undo = ""] = /`(inkling feeds enable --yes .*?)`/.exec(PAGE) ?? [];
+  const dataDir = temporaryFolder();
+  const at = (script: string) => shell(script.replaceAll(/inkling feeds \w+/g, `$& --data-dir "${dataDir}"`));
+  const off = async () =>
+    JSON.parse(await at("inkling feeds list --json"))
+      .unused.filter((feed: { on: boolean; on_by_default: boolean }) => feed.on_by_default && !feed.on)
+      .map(({ id }: { id: string }) => id);
+  await at(disable!.replace("inkling data update\n", ""));
+  const stated = FEEDS.filter(({ licence }) => !/none stated|no licence stated/.test(licence));
+  const unstated = (await off()) as string[];
+  expect(unstated.length).toBeGreaterThan(30);
+  expect(stated.filter(({ id }) => unstated.includes(id))).toEqual([]);
+  await at(undo);
+  expect(await off()).toEqual([]);
 });
 
 test("MaxMind's files: its own reader opens them", async () => {
@@ -483,6 +508,7 @@ INSERT INTO visits VALUES (1, '${PROXY}'), (2, '${OTHER}'), (3, '2001:db8::1');\
     return shell(`psql --no-psqlrc -v ON_ERROR_STOP=1 -qAt "${postgres!.url()}" -f ${name} | sort`);
   };
   const [tables, load, , joined, convert, stale = ""] = blocks("PostgreSQL");
+  const [, , , , view = "", replaceDay = "", loadDay = ""] = blocks("History");
   await shell(`release=${releaseId}\n${nightly("PostgreSQL").replace(/^psql.*$/m, "")}`);
   await psql("tables.sql", `${visits}${tables}${convert}`);
   expect(await psql("stale.sql", stale)).toBe("t\n");
@@ -497,6 +523,24 @@ INSERT INTO visits VALUES (1, '${PROXY}'), (2, '${OTHER}'), (3, '2001:db8::1');\
   expect(await psql("loads.sql", "SELECT DISTINCT 'Inkling, release ' || release FROM loads")).toBe(
     `${release}\n`,
   );
+  for (const [table, file] of Object.entries({ places: "places", owners: "owners" }))
+    expect(await psql("comment.sql", `SELECT obj_description('${table}'::regclass)`)).toContain(
+      readFileSync(join(folder, `${file}.csv.attribution.txt`), "utf8").split("\n")[0]!,
+    );
+
+  await psql(
+    "view.sql",
+    `ALTER TABLE visits ADD day date DEFAULT '2026-11-29'; UPDATE visits SET day = '2026-11-28' WHERE id = 2;
+${view.replace("SELECT …;     -- the join", joined!)}`,
+  );
+  writeFileSync(join(folder, "joined.sql"), replaceDay);
+  const withDay = `export PGURL="${postgres!.url()}"\n${loadDay.replace("psql -q", 'psql "$PGURL" -q')}`;
+  for (const day of ["2026-11-28", "2026-11-29", "2026-11-29"]) await shell(`DAY=${day}\n${withDay}`);
+  await shell(withDay); // yesterday, which has no visits
+  expect(await psql("days.sql", "SELECT id, day, country_iso_code FROM joined")).toBe(
+    "1|2026-11-29|GB\n2|2026-11-28|\n3|2026-11-29|\n",
+  );
+  await psql("undo.sql", "DROP VIEW visits_today; ALTER TABLE visits DROP COLUMN day;");
   await psql("old.sql", "UPDATE loads SET loaded_at = loaded_at - interval '27 hours'");
   expect(await psql("stale.sql", stale)).toBe("t\n");
   const [version] = (await psql("version.sql", "SHOW server_version")).split(".");

@@ -338,10 +338,9 @@ describe("the service of systemd", () => {
   };
   withPrograms("its units are valid", ["systemd-analyze"], canUnshare, () => {
     const example = "examples/nightly-enrich";
-    const units = ["nightly-enrich.service", "nightly-enrich.timer"].map((name) => [
-      name,
-      `${example}/${name}`,
-    ]);
+    const units = ["nightly-enrich.service", "nightly-enrich-failed.service", "nightly-enrich.timer"].map(
+      (name) => [name, `${example}/${name}`],
+    );
     const files = Object.fromEntries(
       units.map(([name, path]) => [name!, readFileSync(join(ROOT, path!), "utf8")]),
     );

@@ -55,7 +55,11 @@ test.if(how === "")(
       `SELECT dictGet('inkling_geolocate', 'country_iso_code', ${key})
     FROM values('ip ${type}', '${ADDRESS}', ${type.startsWith("Null") ? "NULL" : "'8.8.8.8'"})`;
     const [, stale = ""] = /```sql\n(SELECT name, last_successful_update_time.*?);\n```/s.exec(PAGE) ?? [];
-    const [, reload = ""] = /--query "(SYSTEM .*?)"/.exec(section) ?? [];
+    const [, names = "", one = ""] = /^for dictionary in (.*); do\n.*--query "(SYSTEM .*?)"/m.exec(section)!;
+    const reload = names
+      .split(" ")
+      .map((name) => one.replace("$dictionary", name))
+      .join("; ");
     const listed = smallDomain(1);
     const emails = [`a@${listed}`, `b@Mail.${listed.toUpperCase()} `, "c@gmail.com", `d@x${listed}`, "e"];
     const rows = await rowsOf(
