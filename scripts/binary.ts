@@ -44,11 +44,10 @@ ${Object.keys(PROCESSES)
 
 export async function buildBinary(target: string, folder: string): Promise<void> {
   const executablePath = target === OWN ? process.execPath : bunFor(target);
-  await bundle();
   const code = join(DIST, "../dist-binary"); // below packages/cli, so that packages outside the bundle resolve
+  let packages: string;
   try {
-    rmSync(code, { recursive: true, force: true });
-    cpSync(DIST, code, { recursive: true });
+    await bundle(code);
     writeFileSync(join(code, "inkling.js"), ENTRY);
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true });
@@ -68,11 +67,11 @@ export async function buildBinary(target: string, folder: string): Promise<void>
         autoloadBunfig: false,
       },
     });
+    packages = readFileSync(join(code, "LICENSES.txt"), "utf8");
   } finally {
     rmSync(code, { recursive: true, force: true });
   }
   for (const name of ["LICENSE", "NOTICE"]) cpSync(join(ROOT, name), join(folder, name));
-  const packages = readFileSync(join(DIST, "LICENSES.txt"), "utf8");
   writeFileSync(join(folder, "LICENSES.txt"), [...runtimeLicences(), packages].join(SEPARATOR));
   for (const { seed } of FEEDS)
     for (const file of seed === undefined ? [] : [...seed.files, "package.json"]) {

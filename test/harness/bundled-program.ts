@@ -2,12 +2,13 @@
 
 import { join, resolve } from "node:path";
 import { once } from "./once.ts";
-import { run } from "./published-packages.ts";
+import { PUBLISHED, run } from "./published-packages.ts";
 
 const ROOT = resolve(import.meta.dir, "../..");
-const PACKAGES = ["bulk", "cli", "compiler", "console", "contract", "engine", "data", "server"];
 const INPUTS = [
-  ...PACKAGES.flatMap((name) => ["src", "data", "package.json"].map((path) => `packages/${name}/${path}`)),
+  ...PUBLISHED.cli.flatMap((name) =>
+    ["src", "data", "package.json"].map((path) => `packages/${name}/${path}`),
+  ),
   "scripts/bundle.ts",
   "package-lock.json",
 ].map((path) => join(ROOT, path));

@@ -16,6 +16,8 @@ import {
 import { join, resolve } from "node:path";
 
 const CACHE = resolve(import.meta.dir, "../../node_modules/.cache/inkling-test");
+/** Folders that builds write, which are no part of an input. */
+const OUTPUTS: readonly string[] = ["dist", "dist-binary", "node_modules"];
 /** Older results are created again, because data ages. */
 const MAX_AGE_MS = 6 * 60 * 60_000;
 /** Older locks are stale, because another process may have got the lock's process id. */
@@ -91,7 +93,7 @@ function hashOf(inputs: readonly string[]): string {
   const add = (path: string): void => {
     const found = statSync(path, { throwIfNoEntry: false });
     if (found?.isDirectory()) {
-      for (const entry of readdirSync(path).sort()) add(join(path, entry));
+      for (const entry of readdirSync(path).sort()) if (!OUTPUTS.includes(entry)) add(join(path, entry));
     } else {
       hash.update(`${path}\0${found?.size ?? "missing"}\0`);
       if (found !== undefined) hash.update(readFileSync(path));

@@ -9,10 +9,10 @@ const ROOT = resolve(import.meta.dir, "../..");
 export const CLIENT = join(ROOT, "packages/client");
 
 /** The published packages, and the project's packages that each of them contains. */
-const PUBLISHED = {
+export const PUBLISHED = {
   client: ["client"],
   local: ["local", "client", "contract", "engine", "data"],
-  cli: ["cli", "bulk", "compiler", "console", "contract", "engine", "data", "server"],
+  cli: ["cli", "bulk", "compiler", "console", "contract", "data", "engine", "operations", "server", "store"],
 } as const;
 type Published = keyof typeof PUBLISHED;
 
