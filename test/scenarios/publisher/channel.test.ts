@@ -165,6 +165,7 @@ interface Place {
   readonly env?: S3Environment;
 }
 
+const WITH_MOTO = Bun.which("moto_server") === null ? {} : { "a bucket of moto": startMoto };
 /**
  * Each kind of store. Builders write to a folder. Here, servers read it over HTTP; in all other tests, they
  * read it as a folder.
@@ -181,7 +182,9 @@ const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
   },
   "a bucket of s3rver": startS3rver,
   ...(hasPeer("fauxqs") ? { "a bucket of fauxqs": startFauxqs } : {}),
+  ...WITH_MOTO,
 };
+if (Bun.which("moto_server") === null) test.skip("a bucket of moto: needs moto_server", () => {});
 if (!hasPeer("fauxqs")) test.skip(`a bucket of fauxqs: needs ${HOW_TO_INSTALL}`, () => {});
 
 const stops: (() => void)[] = [];
@@ -247,9 +250,24 @@ async function startFauxqs(): Promise<Place> {
   return startBucket(port, ["--input-type=module", "-e", code]);
 }
 
-/** Starts a store with Node, and waits until it has the bucket. */
-async function startBucket(port: number, command: readonly string[]): Promise<Place> {
-  const started: ChildProcess = spawn("node", command, {
+/** moto checks the conditions of writes, but no signatures. */
+async function startMoto(): Promise<Place> {
+  const port = freePort();
+  const headers = { authorization: "AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/s3/aws4_request" };
+  const options = { method: "PUT", headers };
+  return startBucket(port, ["--host", "127.0.0.1", "--port", String(port)], "moto_server", (endpoint) =>
+    fetch(`${endpoint}/inkling`, options),
+  );
+}
+
+/** Starts a store, and waits until it has the bucket. */
+async function startBucket(
+  port: number,
+  args: readonly string[],
+  program = "node",
+  create: (endpoint: string) => Promise<unknown> = async () => {},
+): Promise<Place> {
+  const started: ChildProcess = spawn(program, args, {
     cwd: join(import.meta.dir, "../../.."),
     stdio: "ignore",
   });
@@ -258,10 +276,12 @@ async function startBucket(port: number, command: readonly string[]): Promise<Pl
   const env = { AWS_ACCESS_KEY_ID: "S3RVER", AWS_SECRET_ACCESS_KEY: "S3RVER", AWS_ENDPOINT_URL: endpoint };
   const store = openStore("s3://inkling/data", env)!;
   await until(() =>
-    store.list("releases/", signal).then(
-      () => true,
-      () => false,
-    ),
+    create(endpoint)
+      .then(() => store.list("releases/", signal))
+      .then(
+        () => true,
+        () => false,
+      ),
   );
   return { base: "s3://inkling/data", env };
 }
@@ -1318,7 +1338,7 @@ describe("a bucket", () => {
 });
 
 /** Each store in which two publishers meet. */
-const CONDITIONS: Readonly<Record<string, () => { base: string; env?: S3Environment }>> = {
+const CONDITIONS: Readonly<Record<string, () => Place | Promise<Place>>> = {
   "a folder": () => ({ base: folder() }),
   ...Object.fromEntries(
     (["checked", "conflict", "ignored", "unknown", "untagged"] as const).map((conditions) => [
@@ -1331,15 +1351,19 @@ const CONDITIONS: Readonly<Record<string, () => { base: string; env?: S3Environm
       },
     ]),
   ),
+  ...WITH_MOTO,
 };
 
 /** Stores that refuse a write if the object has changed since it was read a moment before. */
-const CHECKED = ["checked", "conflict"].map((name) => `a bucket whose conditions are ${name}`);
+const CHECKED = [
+  ...["checked", "conflict"].map((name) => `a bucket whose conditions are ${name}`),
+  ...Object.keys(WITH_MOTO),
+];
 
 describe.each(Object.entries(CONDITIONS))("two publishers of %s", (kind, start) => {
   /** Returns a group, and a publisher that lets another one publish release 2 before it replaces the statement. */
   async function beaten() {
-    const { base, env } = start();
+    const { base, env } = await start();
     const group = new Group(base, env);
     const first = await group.publish(1);
     const name = group.build(3);
@@ -1374,10 +1398,17 @@ describe.each(Object.entries(CONDITIONS))("two publishers of %s", (kind, start) 
     const server = group.server();
     await server.follow();
     expect(server.release).toBe(name);
+    if (kind in WITH_MOTO)
+      tried(
+        import.meta.path,
+        "moto",
+        ["python3", "-c", "import moto; print(moto.__version__)"],
+        "a channel in a bucket: of two builders that publish at the same time, `If-Match` stops one",
+      );
   });
 
   test("the first publication, too", async () => {
-    const { base, env } = start();
+    const { base, env } = await start();
     const group = new Group(base, env);
     const name = group.build(1);
     const store = openStore(group.base, group.env)!;
@@ -1393,7 +1424,7 @@ describe.each(Object.entries(CONDITIONS))("two publishers of %s", (kind, start) 
   });
 
   test("a statement that was taken although the answer was lost counts as written", async () => {
-    const { base, env } = start();
+    const { base, env } = await start();
     const group = new Group(base, env);
     await group.publish(1);
     const store = openStore(group.base, group.env)!;
