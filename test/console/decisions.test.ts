@@ -685,8 +685,8 @@ describe("decisions", () => {
     await page.keyboard.press("/"); // the field lost the focus
     await page.keyboard.type(String(decision.request_id));
     await page.keyboard.press("Enter");
-    await main.getByRole("heading", { name: `Decisions by request ${decision.request_id}` }).waitFor();
-    await main.getByRole("link", { name: "Decisions by request" }).click();
+    await main.getByRole("heading", { name: `Decisions with request ${decision.request_id}` }).waitFor();
+    await main.getByRole("link", { name: "Decisions with request" }).click();
     await until(async () => (await rows()).length === 1);
     expect((await rows())[0]).toContain("user-2");
   });
@@ -697,14 +697,14 @@ describe("decisions", () => {
     const email = `A+tag@${smallDomain(4)}`; // the visitor sent it without the tag
     await page.keyboard.type(email);
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: `Decisions by domain ${smallDomain(4)}` }).waitFor();
-    await page.getByRole("heading", { name: `Decisions by mailbox ${email}` }).waitFor();
-    await page.getByRole("link", { name: "Decisions by mailbox" }).click();
+    await page.getByRole("heading", { name: `Decisions with domain ${smallDomain(4)}` }).waitFor();
+    await page.getByRole("heading", { name: `Decisions with mailbox ${email}` }).waitFor();
+    await page.getByRole("link", { name: "Decisions with mailbox" }).click();
     await until(async () => (await rows()).length === 1);
     expect((await rows())[0]).toContain("user-1");
     await go(`lookup/${smallDomain(4)}`);
-    await page.getByRole("heading", { name: `Decisions by domain ${smallDomain(4)}` }).waitFor();
-    expect(await page.getByRole("heading", { name: /^Decisions by mailbox/ }).count()).toBe(0);
+    await page.getByRole("heading", { name: `Decisions with domain ${smallDomain(4)}` }).waitFor();
+    expect(await page.getByRole("heading", { name: /^Decisions with mailbox/ }).count()).toBe(0);
   });
 
   test("facts that name a network, an AS or a domain link to its page", async () => {

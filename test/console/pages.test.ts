@@ -161,9 +161,9 @@ describe("lookup", () => {
     expect(await textOf(page)).toContain("your override");
     await page.getByRole("table", { name: "Changes" }).getByText("override added").waitFor();
     await go("lookup/user-81");
-    await page.getByRole("heading", { name: "Decisions by ref user-81" }).waitFor();
+    await page.getByRole("heading", { name: "Decisions with ref user-81" }).waitFor();
     await page.getByText("No decisions are stored.").waitFor();
-    expect(await textOf(page)).toMatch(/Decisions by ref user-81.*Value cannot be looked up/s); // decisions come first
+    expect(await textOf(page)).toMatch(/Decisions with ref user-81.*Value cannot be looked up/s); // decisions come first
     await go("overrides");
     expect(await textOf(page)).toContain("our own office");
     await confirm(page, "Remove the override for 81.2.69.142", "Remove");

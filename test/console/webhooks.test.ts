@@ -104,7 +104,7 @@ test("add, shown once, test, rotate, deliveries, remove", async () => {
   await waitForMessage(page, "The receiver accepted the test message.");
   expect(verified(secret, receiver.received[0]!)).toMatchObject({ type: "webhook.test" });
   await button("Send a test message").click();
-  await waitForMessage(page, "Not delivered: the receiver returned 500.");
+  await waitForMessage(page, "The test message was not delivered: the receiver returned 500.");
   await page.getByRole("table").getByText("the receiver returned 500").waitFor();
   expect((await page.getByRole("table").innerText()).replace(/\s+/g, " ")).toMatch(
     /given up 1 the receiver returned 500 .*delivered 1 returned 200/,

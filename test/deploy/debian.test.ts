@@ -524,8 +524,7 @@ describe.if(FULL)("on Debian", () => {
           done`);
         const each = "CapBnd:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\ninkling\n";
         const processes = `${confinement}\n`.split(each);
-        expect(processes.length).toBeGreaterThan(2); // the primary and its workers
-        expect(processes.filter((rest) => rest.trim() !== "")).toEqual([]);
+        expect(processes).toEqual(["", expect.stringMatching(/^\s*$/)]); // one process
 
         const settings = "/etc/inkling/inkling.toml";
         await inside(`echo 'prot = 1' >>${settings}`);

@@ -60,7 +60,7 @@ interface ResourceListProps<R extends Route, New extends Route> extends RowsProp
   readonly title?: ComponentChildren;
   /** True to show nothing if there is no object. */
   readonly isOptional?: boolean;
-  /** The list is loaded again when it changes. */
+  /** A new value reloads the list. */
   readonly changes?: number;
   /** Called when the user has changed something here. */
   readonly onChange?: () => void;
@@ -127,7 +127,7 @@ const hasTextFilter = (route: Route) =>
 
 interface LoadedRowsProps<R extends Route> extends RowsProps<R> {
   readonly query: string;
-  /** The list is loaded again when it changes. */
+  /** A new value reloads the list. */
   readonly version: number;
   readonly reload: () => void;
 }

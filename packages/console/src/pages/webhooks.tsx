@@ -138,7 +138,7 @@ const Buttons = ({ of: { id, url, disabled_at }, reload, onTested }: ButtonsProp
       class=""
       done={({ outcome, reason }) => {
         if (outcome === "delivered") notify("The receiver accepted the test message.");
-        else notify(`Not delivered: ${reason}.`, "bad");
+        else notify(`The test message was not delivered: ${reason}.`, "bad");
         onTested();
       }}
     />

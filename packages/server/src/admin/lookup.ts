@@ -44,7 +44,10 @@ export const callerOf = ({ request, token }: Pick<Call, "request" | "token">): C
 function orRateLimited<T>(work: Promise<T>): Promise<T> {
   return work.catch((error: unknown) => {
     if (!(error instanceof TooManyWaiting)) throw error;
-    throw new AdminProblem("RATE_LIMITED", "Too many requests of this token are waiting. Retry in a second.");
+    throw new AdminProblem(
+      "RATE_LIMITED",
+      "Too many requests with this token are waiting. Retry in a second.",
+    );
   });
 }
 

@@ -11,7 +11,7 @@ const POLL_MS = 2_000;
 /** Maximum number of failed feeds in a sentence. */
 const MAX_NAMES = 3;
 
-/** Null means that the server does not build data. */
+/** Null means that the server does not build releases. */
 const isUnfinished = (update: Update | null) => update !== null && (update.running || update.asked);
 
 interface UpdateProps {
@@ -55,7 +55,7 @@ export function UpdateStatus({ loaded, onEnd }: UpdateProps) {
 }
 
 function describeUpdate(update: Update | null): string {
-  if (!update) return "This server does not build data itself.";
+  if (!update) return "This server does not build releases. Update the data on the server that builds them.";
   if (update.running) return "An update is running …";
   if (update.asked) return "An update will start soon …";
   const { last } = update;

@@ -42,7 +42,7 @@ export function Known({ answer }: { answer: Answer }) {
   return (
     <>
       {filtersOf(answer).map(([name, value], i) => {
-        const caption = `Decisions by ${name} ${value}`;
+        const caption = `Decisions with ${name} ${value}`;
         return (
           <ResourceList
             key={name}
