@@ -116,7 +116,7 @@ async function measureExchanges(run: Run, url: string): Promise<void> {
       const exchange = new GroupExchange({
         counts,
         source,
-        keys: { takeUsed: () => new Set(keyIds), takeStored: () => {} },
+        keyCells: { takeUsed: () => new Set(keyIds), takeStored: () => {} },
       });
       run.defer(() => exchange.stop());
       return { cells, exchange };

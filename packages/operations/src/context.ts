@@ -23,7 +23,7 @@ export interface Lookups {
 }
 
 /** What only a running server has and can do. */
-export interface RunningServer {
+export interface LiveServer {
   report(): HostReport;
   /** What `/v1/status` returns, with the texts that only operators may read. */
   status(): Status & { readonly feeds: readonly FeedStatus[] };
@@ -131,7 +131,7 @@ export interface OperationContext {
   readonly checkSparingly: <T>(check: () => T) => Promise<T>;
   readonly inSteps: <T>(steps: Steps<T>) => Promise<T>;
   /** Undefined on the command line. */
-  readonly server: RunningServer | undefined;
+  readonly server: LiveServer | undefined;
   /** Undefined in commands, which look up without an operation. */
   readonly lookups: Lookups | undefined;
   readonly dataDir: string;

@@ -281,7 +281,7 @@ test.concurrent("a host that cannot reach the database says so, and a host witho
       },
       leave: async () => {},
     },
-    keys: { takeUsed: () => new Set<string>(), takeStored: () => {} },
+    keyCells: { takeUsed: () => new Set<string>(), takeStored: () => {} },
     elapsed: () => clock.elapsed,
     now: () => clock.elapsed,
   });

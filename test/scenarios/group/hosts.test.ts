@@ -125,7 +125,7 @@ test("a host whose clock is one hour off is in the list of hosts, and in its met
   const wrong = new GroupExchange({
     counts: new GroupCounts(new LimitCells(Date.now()), () => undefined),
     source: new GroupTables(store.database, "wrong"),
-    keys: { takeUsed: () => new Set<string>(), takeStored: () => {} },
+    keyCells: { takeUsed: () => new Set<string>(), takeStored: () => {} },
     now: () => Date.now() - HOUR_MS,
   });
   const { server, name } = await start(url);

@@ -4,7 +4,7 @@
 // refuses this server, the response is a 503, and the log gets the reason. Source: docs/admin-api.md,
 // docs/overrides.md.
 //
-// The app checks the token or session first, then path, method, scope, parameters, author and body.
+// The app checks the token or session first, then path, method, role, parameters, author and body.
 //
 // A change applies in this thread before the response is sent, in workers at the same time, and on other hosts within a
 // second. A client may repeat any write after a timeout: writes are idempotent, either by their content or by
@@ -25,7 +25,7 @@ import { Idempotency, problemOf, readAuthor, readBody, readBytes, readQuery } fr
 import { ADMIN_ROUTES } from "./routes.ts";
 
 /** A path and its operations. */
-interface Route {
+interface AdminPath {
   readonly path: PathTemplate;
   /** The path's operations by HTTP method. */
   readonly operations: ReadonlyMap<string, AdminRoute>;
@@ -42,7 +42,7 @@ const ID_PATTERNS: Readonly<Record<Noun, string>> = {
   release: ".+", // an id or a name; the handler returns RELEASE_NOT_FOUND for any other text
 };
 
-function makeRouter(): Router<Route> {
+function makeRouter(): Router<AdminPath> {
   const routes = new Map<string, { path: PathTemplate; operations: Map<string, AdminRoute> }>();
   for (const operation of ADMIN_ROUTES.values()) {
     const { path: text, names, method } = operation.row;
@@ -192,7 +192,7 @@ interface Asked {
   readonly target: string;
   /** Where the path ends in `target`. */
   readonly end: number;
-  readonly route: Route | undefined;
+  readonly route: AdminPath | undefined;
   /** Undefined if the operation needs no token, or if the request was refused before the author was known. */
   author?: string | undefined;
 }
@@ -221,7 +221,7 @@ function requireDatabase({ keyLoader }: AdminContext): void {
 const NO_BODY = new Uint8Array();
 const NOBODY = { token: undefined, session: undefined };
 
-function methodProblem({ operations }: Route): AdminProblem {
+function methodProblem({ operations }: AdminPath): AdminProblem {
   const methods = [...operations.keys()].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
   return new AdminProblem("METHOD_NOT_ALLOWED", undefined, [], { headers: { Allow: methods.join(", ") } });
 }

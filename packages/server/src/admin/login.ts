@@ -14,7 +14,7 @@ import { oneLine } from "@inkling/store/text/fields";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import { type AdminContext, type AdminRoute, handler } from "./handler.ts";
-import { authorOf, DEFAULT_ACTOR } from "./request.ts";
+import { authorOf, DEFAULT_AUTHOR } from "./request.ts";
 import { CONSOLE_HEADER, SESSION_MS, type Session, sessionCookies, setCookie } from "./sessions.ts";
 
 const loginBody = z
@@ -70,7 +70,7 @@ export const SESSION_ROUTES: Readonly<Record<"get_session" | "log_in" | "log_out
       run: async (context, { request, body }) => {
         requireOwnPage(request, context);
         const token = await requireToken(body.token, context);
-        const author = authorOf(token, body.author) ?? DEFAULT_ACTOR;
+        const author = authorOf(token, body.author) ?? DEFAULT_AUTHOR;
         const { cookie, secret, session } = context.sessions.open(author, token.hash, context.now());
         return {
           document: { ...sessionJson(token, author, session), secret },

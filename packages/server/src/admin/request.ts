@@ -14,7 +14,7 @@ import type { Reply } from "./handler.ts";
 import type { Session } from "./sessions.ts";
 
 /** The author of a change if neither the token, the request nor the login has one. */
-export const DEFAULT_ACTOR = "admin API";
+export const DEFAULT_AUTHOR = "admin API";
 
 /** Parses a query strictly. @param search the query as sent, without "?" */
 export function readQuery(search: string, query: z.ZodRawShape): Record<string, unknown> {
@@ -50,7 +50,7 @@ const author = oneLine(MAX_AUTHOR);
 
 /**
  * Returns the author of a request: the token's name; otherwise the name in `Inkling-Author`, the name given at login,
- * or DEFAULT_ACTOR.
+ * or DEFAULT_AUTHOR.
  */
 export function readAuthor(
   { headers }: Request,
@@ -60,7 +60,7 @@ export function readAuthor(
   const header = headers.get("inkling-author");
   const parsed = header === null ? undefined : author.safeParse(header);
   if (parsed?.success === false) throw new AdminProblem("AUTHOR_INVALID");
-  return authorOf(token, parsed?.data) ?? session?.author ?? DEFAULT_ACTOR;
+  return authorOf(token, parsed?.data) ?? session?.author ?? DEFAULT_AUTHOR;
 }
 
 /**

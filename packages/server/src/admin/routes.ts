@@ -4,10 +4,10 @@ import { ADMIN_PATH, ADMIN_TAGS, keysOf } from "@inkling/contract";
 import {
   type AnyOperation,
   fieldsOf,
+  type LiveServer,
   type OperationContext,
   RESOURCES,
   type Resource,
-  type RunningServer,
   roleOf,
 } from "@inkling/operations";
 import { z } from "zod";
@@ -91,7 +91,7 @@ function operationContext(context: AdminContext, call: Call): OperationContext {
     verify,
     feeds: async () => actions?.feeds,
     updates: actions?.updates,
-    server: runningServer(context),
+    server: liveServer(context),
     lookups: {
       lookUp: (values, parts) => lookUp(context, values, parts, caller),
       lookUpHistory: (value) => lookUpHistory(context, value, caller),
@@ -106,7 +106,7 @@ function operationContext(context: AdminContext, call: Call): OperationContext {
   };
 }
 
-function runningServer(context: AdminContext): RunningServer {
+function liveServer(context: AdminContext): LiveServer {
   const { reporter, traffic, log, serving, releases, now } = context;
   return {
     report: () => reporter.current,

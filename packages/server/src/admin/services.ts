@@ -67,7 +67,7 @@ export interface Services extends Foundation {
   readonly store: Store;
   readonly keyring: Keyring;
   readonly keyLoader: LiveKeys;
-  readonly keys: AssignedCells;
+  readonly keyCells: AssignedCells;
   readonly usage: UsageRecorder;
   /** Decides the current day for quotas and usage. */
   readonly clock: QuotaClock;

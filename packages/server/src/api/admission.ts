@@ -7,7 +7,7 @@ import { isSourceAllowed, type Key, type KeyId, type Refusal, type Scope } from 
 import { basicAsBearer } from "@inkling/store/keys/token";
 import { type Problem, type ProblemCode, problem, scopeProblem } from "../http/problems.ts";
 import { secondsToMidnight } from "../limits/rate-headers.ts";
-import type { Decision, RateDefaults } from "../limits/token-bucket.ts";
+import type { RateDefaults, RateState } from "../limits/token-bucket.ts";
 import type { ThreadServices } from "../lookup/thread-services.ts";
 import type { Exchange } from "./request-context.ts";
 
@@ -154,7 +154,7 @@ function quotaProblem(now: number): Problem {
 }
 
 /** Returns the problem for a key over its rate. The detail has the limits, if this host has room for a bucket. */
-function rateProblem({ limit, retryAfterSeconds }: Decision, { rate, burst }: RateDefaults): Problem {
+function rateProblem({ limit, retryAfterSeconds }: RateState, { rate, burst }: RateDefaults): Problem {
   const detail =
     limit === 0
       ? undefined

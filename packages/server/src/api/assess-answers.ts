@@ -13,7 +13,7 @@ import { bearerToken } from "@inkling/store/keys/token";
 import type { LineAnswers } from "../batch/answers.ts";
 import { answerLines, type BatchAnswer } from "../batch/batch.ts";
 import { type BodyEncoding, encodingOf, parseJson, readJsonBytes } from "../batch/body.ts";
-import type { Call } from "../batch/call.ts";
+import type { LineCall } from "../batch/call.ts";
 import type { Lines } from "../batch/lines.ts";
 import type { Output } from "../batch/output.ts";
 import { type Decided, decisionRow } from "../decisions/decided.ts";
@@ -81,7 +81,7 @@ export class DecisionAnswers {
   }
 
   /** Answers a request about one visitor, or returns a stream of answers about many visitors. */
-  async answer(call: Call): Promise<DecisionAnswer | BatchAnswer | Problem> {
+  async answer(call: LineCall): Promise<DecisionAnswer | BatchAnswer | Problem> {
     const { services, decider } = this;
     const { headers } = call.request;
     const encoding = encodingOf(headers);
@@ -126,7 +126,7 @@ export class DecisionAnswers {
   }
 
   /** Labels a decision, or returns a problem that states why the decision cannot be labelled. */
-  async setOutcome(call: Call, id: string): Promise<DecisionOutcomeSet | Problem> {
+  async setOutcome(call: LineCall, id: string): Promise<DecisionOutcomeSet | Problem> {
     const { decisions, settings } = this.services;
     const encoding = encodingOf(call.request.headers);
     if ("code" in encoding) return encoding;
@@ -148,7 +148,7 @@ export class DecisionAnswers {
     if (settings.decisions && !question.isSandbox) decisions.record(decisionRow(decided, question));
   }
 
-  private readBody(call: Call, { isGzip }: BodyEncoding): Promise<Uint8Array | Problem> {
+  private readBody(call: LineCall, { isGzip }: BodyEncoding): Promise<Uint8Array | Problem> {
     const { bodies } = this.services.memory;
     return readJsonBytes(bodies, call, isGzip, MAX_VISITOR_BYTES, TOO_LARGE, CUT_SHORT);
   }
@@ -201,11 +201,11 @@ class DecisionLines implements LineAnswers {
   lookups = 0;
   private readonly decisionAnswers: DecisionAnswers;
   private readonly services: ThreadServices;
-  private readonly call: Call;
+  private readonly call: LineCall;
   private readonly out: Output;
   private question: Question;
 
-  constructor(decisionAnswers: DecisionAnswers, services: ThreadServices, call: Call, out: Output) {
+  constructor(decisionAnswers: DecisionAnswers, services: ThreadServices, call: LineCall, out: Output) {
     this.decisionAnswers = decisionAnswers;
     this.services = services;
     this.call = call;

@@ -1,7 +1,7 @@
 // handler.ts: defines what an operation's handler receives, and what it passes to functions that read a body.
 
 import type { OperationId, OperationRow, Scope } from "@inkling/contract";
-import type { Call } from "../batch/call.ts";
+import type { LineCall } from "../batch/call.ts";
 import { type Problem, problem } from "../http/problems.ts";
 import type { PathTemplate } from "../http/router.ts";
 import type { ThreadServices } from "../lookup/thread-services.ts";
@@ -56,7 +56,7 @@ export function callOf<S extends Scope>(
   exchange: Exchange,
   { admission, log }: Api,
   scope: S,
-): Call & { readonly scope: S } {
+): LineCall & { readonly scope: S } {
   const { admittedKey: key, admittedRate: rate, peers, request } = exchange;
   exchange.keepCaller();
   return {

@@ -5,7 +5,7 @@ import type { IpAddress, LoadedRelease, Overrides } from "@inkling/engine";
 import type { Key } from "@inkling/store/keys/key";
 import { sendersOf } from "../http/client-address.ts";
 import { type RequestIds, requestId, traceIdOf, traceparentOf } from "../http/request-id.ts";
-import type { Decision } from "../limits/token-bucket.ts";
+import type { RateState } from "../limits/token-bucket.ts";
 import { PLAIN, type Question } from "../lookup/pipeline.ts";
 import type { ThreadServices } from "../lookup/thread-services.ts";
 import type { Audience } from "../telemetry/counts.ts";
@@ -41,7 +41,7 @@ export class Exchange implements Question {
   /** The key that the request carries, admitted or not. */
   key: Key | undefined = undefined;
   isSandbox = false;
-  rate: Decision | undefined;
+  rate: RateState | undefined;
   /** Whether the request was answered as a single lookup, which is charged to the key's quota. */
   isLookup = false;
   wants: number = PLAIN;
@@ -80,7 +80,7 @@ export class Exchange implements Question {
     return admitted(this.key);
   }
 
-  get admittedRate(): Decision {
+  get admittedRate(): RateState {
     return admitted(this.rate);
   }
 

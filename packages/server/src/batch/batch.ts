@@ -14,7 +14,7 @@ import { refusalOf, WANTS } from "../lookup/pipeline.ts";
 import type { ThreadServices } from "../lookup/thread-services.ts";
 import { BatchAnswers, type LineAnswers, QUOTA_EXCEEDED } from "./answers.ts";
 import { type BodyEncoding, encodingOf, readValues } from "./body.ts";
-import type { Call, LookupCall } from "./call.ts";
+import type { LineCall, LookupCall } from "./call.ts";
 import { type ByteStream, gzipped } from "./gzip.ts";
 import { KeyMeter } from "./key-meter.ts";
 import { Output, PIECE_BYTES } from "./output.ts";
@@ -103,7 +103,7 @@ async function answerValues(
 /** Starts answering a stream line by line. @returns a problem if the key has too many streams */
 export function answerLines(
   services: ThreadServices,
-  call: Call,
+  call: LineCall,
   { isGzip, mayZip }: BodyEncoding,
   makeAnswers: (out: Output) => LineAnswers,
 ): BatchAnswer | Problem {

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { type Problem, problem } from "../http/problems.ts";
 import type { Bodies } from "../limits/memory.ts";
-import type { Call } from "./call.ts";
+import type { LineCall } from "./call.ts";
 import { gunzipped } from "./gzip.ts";
 
 /** Maximum size of a JSON body in bytes, decoded. */
@@ -87,7 +87,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
  */
 export async function readJsonBytes(
   bodies: Bodies,
-  { request, key }: Call,
+  { request, key }: LineCall,
   isGzip: boolean,
   maxBytes: number,
   tooLarge: Problem,
@@ -113,7 +113,7 @@ async function isCutOff({ headers, signal }: Request): Promise<boolean> {
 /** Reads the values of a JSON batch. */
 export async function readValues(
   bodies: Bodies,
-  call: Call,
+  call: LineCall,
   isGzip: boolean,
 ): Promise<readonly unknown[] | Problem> {
   const bytes = await readJsonBytes(bodies, call, isGzip, MAX_JSON_BYTES, TOO_LARGE, CUT_SHORT);

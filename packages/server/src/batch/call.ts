@@ -3,15 +3,15 @@
 import type { Lookup } from "@inkling/engine";
 import type { Key, Scope } from "@inkling/store/keys/key";
 import type { Problem } from "../http/problems.ts";
-import type { Decision } from "../limits/token-bucket.ts";
+import type { RateState } from "../limits/token-bucket.ts";
 import type { Question } from "../lookup/pipeline.ts";
 
-export interface Call {
+export interface LineCall {
   readonly request: Request;
   readonly scope: Scope;
   readonly key: Key;
   /** State of the key's bucket, after the token of the first value was taken. */
-  readonly rate: Decision;
+  readonly rate: RateState;
   readonly question: Question;
   /** Checks the key again. Returns its current state, or a problem if it may no longer be used. */
   readonly readmit: () => Key | Problem;
@@ -21,6 +21,6 @@ export interface Call {
   readonly onCrash: (error: unknown, value: string) => void;
 }
 
-export interface LookupCall extends Call {
+export interface LookupCall extends LineCall {
   readonly scope: Lookup;
 }

@@ -1,9 +1,9 @@
 // key-meter.ts: charges the values of one batch to the key's rate and quota, and records them as usage.
 
 import { batchedOf, type Key, type Refusal, type Scope } from "@inkling/store/keys/key";
-import type { Decision } from "../limits/token-bucket.ts";
+import type { RateState } from "../limits/token-bucket.ts";
 import type { ThreadServices } from "../lookup/thread-services.ts";
-import type { Call } from "./call.ts";
+import type { LineCall } from "./call.ts";
 
 /** Maximum milliseconds for which a stream waits for its key's rate before it retries. */
 const MAX_WAIT_MS = 1_000;
@@ -26,7 +26,7 @@ export class KeyMeter {
   /** Milliseconds after which the next `take` may succeed. */
   waitMs = 0;
 
-  constructor(services: ThreadServices, { scope, key, rate }: Call) {
+  constructor(services: ThreadServices, { scope, key, rate }: LineCall) {
     this.services = services;
     this.scope = scope;
     this.key = key;
@@ -40,7 +40,7 @@ export class KeyMeter {
     this.setRate(this.services.buckets.take(key, now, 0));
   }
 
-  private setRate(rate: Decision): void {
+  private setRate(rate: RateState): void {
     this.isLimited = rate.limit > 0;
     this.waitMs = waitMs(this.key, rate);
   }
@@ -90,7 +90,7 @@ export class KeyMeter {
  * Returns the milliseconds to wait for the key's rate: WAIT_MS, but long enough for one token, and not longer than an
  * empty bucket takes to fill. The wait is at most MAX_WAIT_MS.
  */
-function waitMs(key: Key, { limit, windowSeconds }: Decision): number {
+function waitMs(key: Key, { limit, windowSeconds }: RateState): number {
   if (limit === 0) return 0;
   const perMs = (key.rate ?? limit / windowSeconds) / 1_000;
   return Math.min(MAX_WAIT_MS, Math.max(1 / perMs, Math.min(WAIT_MS, limit / perMs)));

@@ -19,7 +19,7 @@ import { type Problem, problem } from "../http/problems.ts";
 import type { Question } from "../lookup/pipeline.ts";
 import type { ThreadServices } from "../lookup/thread-services.ts";
 import { type LineAnswers, MAX_ANSWER_BYTES, QUOTA_EXCEEDED } from "./answers.ts";
-import type { Call } from "./call.ts";
+import type { LineCall } from "./call.ts";
 import { type ByteReader, type ByteStream, GzipPieces, gunzipped } from "./gzip.ts";
 import { KeyMeter } from "./key-meter.ts";
 import { Lines, MAX_LINE_BYTES } from "./lines.ts";
@@ -68,7 +68,7 @@ export class BatchStream {
   /** Resolves with the number of values when the stream has ended. */
   readonly ended: Promise<number>;
   private readonly services: ThreadServices;
-  private readonly call: Call;
+  private readonly call: LineCall;
   private readonly reader: ByteReader;
   private readonly lines = new Lines();
   private readonly out = new Output(PIECE_BYTES);
@@ -94,7 +94,7 @@ export class BatchStream {
    */
   constructor(
     services: ThreadServices,
-    call: Call,
+    call: LineCall,
     isGzip: boolean,
     mayZip: boolean,
     makeAnswers: (out: Output) => LineAnswers,

@@ -38,7 +38,7 @@ interface ListenOptions {
   /** Returns whether the path may contain an encoded "/" or "\". By default, no path may. */
   readonly mayEncodeSeparators?: (path: string) => boolean;
   /** Maximum size of a body in bytes; no limit by default. */
-  readonly mostBody?: number;
+  readonly maxBodyBytes?: number;
   /** True if other workers listen on the same port. */
   readonly isShared?: boolean;
 }
@@ -52,7 +52,7 @@ export function listen(options: ListenOptions): Bun.Server<undefined> {
     fetch,
     paths = [],
     mayEncodeSeparators = () => false,
-    mostBody = Number.MAX_SAFE_INTEGER,
+    maxBodyBytes = Number.MAX_SAFE_INTEGER,
     isShared = false,
   } = options;
   // Bun's parser reads this once per listener. Its types declare it as read-only.
@@ -77,7 +77,7 @@ export function listen(options: ListenOptions): Bun.Server<undefined> {
       development: false,
       reusePort: isShared, // with `development: false`, Bun's default would share the port with any program
       idleTimeout: SEND_SECONDS,
-      maxRequestBodySize: mostBody,
+      maxRequestBodySize: maxBodyBytes,
       error: () => new Response(null, { status: 500 }),
     });
   } catch (error) {

@@ -39,7 +39,7 @@ const DEFAULTS = {
 interface GroupExchangeOptions extends Partial<typeof DEFAULTS> {
   readonly counts: GroupCounts;
   readonly source: Pick<GroupTables, "exchange" | "leave">;
-  readonly keys: Pick<AssignedCells, "takeUsed" | "takeStored">;
+  readonly keyCells: Pick<AssignedCells, "takeUsed" | "takeStored">;
   /** The clock of quotas, which follows the database's clock. */
   readonly clock?: QuotaClock;
   /** The threads that answer requests, each with its own clock. */
@@ -120,8 +120,8 @@ export class GroupExchange {
   }
 
   private takeUsed(elapsed: number): void {
-    const { counts, keys } = this.options;
-    for (const keyId of keys.takeUsed()) if (counts.use(keyId, this.lookedAt)) this.isUrgent = true;
+    const { counts, keyCells } = this.options;
+    for (const keyId of keyCells.takeUsed()) if (counts.use(keyId, this.lookedAt)) this.isUrgent = true;
     this.lookedAt = elapsed;
   }
 
@@ -153,7 +153,7 @@ export class GroupExchange {
 
   /** Lets quotas follow the database's clock and what the group has used. */
   private apply({ now, lowQuotas }: GroupAnswer): void {
-    const { keys, clock, serving } = this.options;
+    const { keyCells, clock, serving } = this.options;
     if (clock !== undefined) {
       const offsetMs = this.options.now() - now;
       if (Math.abs(offsetMs - clock.offsetMs) > CLOCK_SLACK_MS) {
@@ -161,7 +161,7 @@ export class GroupExchange {
         serving?.publish("clock");
       }
     }
-    for (const [keyId, used] of lowQuotas) keys.takeStored(keyId, used, now);
+    for (const [keyId, used] of lowQuotas) keyCells.takeStored(keyId, used, now);
   }
 
   /** @param reason undefined if this host is in contact with the group */

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { RateHeaders, secondsToMidnight } from "./rate-headers.ts";
-import type { Decision } from "./token-bucket.ts";
+import type { RateState } from "./token-bucket.ts";
 
 const headers = new RateHeaders();
 const NOON = Date.UTC(2026, 5, 1, 12);
-const rate = (limit: number): Decision => ({
+const rate = (limit: number): RateState => ({
   allowed: true,
   limit,
   windowSeconds: 2,
@@ -38,7 +38,7 @@ describe("rate headers", () => {
   });
 
   test("texts that are kept are never another's", () => {
-    const decision = (remaining: number, resetSeconds: number, limit: number): Decision => ({
+    const decision = (remaining: number, resetSeconds: number, limit: number): RateState => ({
       ...rate(limit),
       remaining,
       resetSeconds,

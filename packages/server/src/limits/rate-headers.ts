@@ -8,7 +8,7 @@
 // requests.
 
 import type { EpochMs, Key } from "@inkling/store/keys/key";
-import type { Decision } from "./token-bucket.ts";
+import type { RateState } from "./token-bucket.ts";
 
 const DAY_SECONDS = 86_400;
 /** Number of leading bits shown of the remaining lookups. A usual bucket of 2,000 is shown exactly. */
@@ -28,7 +28,7 @@ export class RateHeaders {
     new Array(KEPT).fill(undefined);
 
   /** Formats what a key may do; undefined if it has no limits. */
-  formatPolicy(key: Pick<Key, "quota">, rate: Decision): string | undefined {
+  formatPolicy(key: Pick<Key, "quota">, rate: RateState): string | undefined {
     const daily = key.quota === undefined ? undefined : `"daily";q=${key.quota};w=${DAY_SECONDS}`;
     if (rate.limit === 0) return daily;
     const bucket = this.bucketPolicy(rate);
@@ -39,21 +39,21 @@ export class RateHeaders {
    * Formats what is left of a key's limits.
    * @param used lookups of this key today
    */
-  formatLeft(key: Pick<Key, "quota">, rate: Decision, used: number, now: EpochMs): string {
+  formatLeft(key: Pick<Key, "quota">, rate: RateState, used: number, now: EpochMs): string {
     const bucket = rate.limit === 0 ? "" : this.bucketLeft(rate);
     if (key.quota === undefined) return bucket;
     const daily = `"daily";r=${Math.max(0, key.quota - used)};t=${secondsToMidnight(now)}`;
     return bucket === "" ? daily : `${bucket}, ${daily}`;
   }
 
-  private bucketPolicy({ limit, windowSeconds }: Decision): string {
+  private bucketPolicy({ limit, windowSeconds }: RateState): string {
     if (limit !== this.policyText.limit || windowSeconds !== this.policyText.windowSeconds) {
       this.policyText = { limit, windowSeconds, text: `"default";q=${limit};w=${windowSeconds}` };
     }
     return this.policyText.text;
   }
 
-  private bucketLeft({ remaining: left, resetSeconds }: Decision): string {
+  private bucketLeft({ remaining: left, resetSeconds }: RateState): string {
     const step = left < KEPT ? 1 : 2 ** (Math.floor(Math.log2(left)) + 1 - SHOWN_BITS);
     const slot = Math.floor(left / step);
     const remaining = slot * step;

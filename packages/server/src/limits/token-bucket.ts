@@ -35,7 +35,7 @@ const MAX_NS = 2 ** 60;
 /** Nanoseconds per token, rounded up. The effective rate may therefore be slightly lower. 0 means no limit. */
 export const eachOf = (rate: number) => (rate > 0 ? Math.min(MAX_NS, Math.ceil(NS_PER_SECOND / rate)) : 0);
 
-/** One key's bucket. It is its own Decision, so that taking creates no object. */
+/** One key's bucket. It is its own RateState, so that taking creates no object. */
 class Bucket {
   allowed = true;
   /**
@@ -95,7 +95,7 @@ class Bucket {
 }
 
 /** What {@link Buckets.take} decided. */
-export type Decision = Readonly<
+export type RateState = Readonly<
   Pick<Bucket, "allowed" | "limit" | "windowSeconds" | "remaining" | "resetSeconds" | "retryAfterSeconds">
 >;
 
@@ -117,7 +117,7 @@ export class Buckets {
    * @param cost lookups of this request; more than the bucket's size is never allowed
    * @returns the same object for each call with this key: read it before the next call
    */
-  take(key: Key, now: EpochMs, cost = 1): Decision {
+  take(key: Key, now: EpochMs, cost = 1): RateState {
     const bucket = this.bucketOf(key);
     bucket.take(this.keyCells.cells, now, cost);
     return bucket;

@@ -26,7 +26,7 @@ test.each([
   const services = {
     settings: { checkMs: 600_000 },
     keyring,
-    keys: { take: (update: KeyUpdate) => keyring.replace(update) },
+    keyCells: { take: (update: KeyUpdate) => keyring.replace(update) },
     log: { error: (event: string, fields: { keys?: number }) => void events.push([event, fields.keys]) },
     serving: { publish: () => {} },
   };

@@ -36,7 +36,10 @@ export function openRevoked(file: RevokedFile): void {
   );
 }
 
-type KeyServices = Pick<Services, "settings" | "log" | "serving" | "store" | "keyring" | "keys" | "usage">;
+type KeyServices = Pick<
+  Services,
+  "settings" | "log" | "serving" | "store" | "keyring" | "keyCells" | "usage"
+>;
 
 export class ActiveKeys implements KeyHost {
   private readonly services: KeyServices;
@@ -84,11 +87,11 @@ export class ActiveKeys implements KeyHost {
   }
 
   activate(update: KeyUpdate): void {
-    const { keyring, keys, usage } = this.services;
+    const { keyring, keyCells, usage } = this.services;
     const { refused, state } = keyring;
     for (const { key } of state.loaded ? recordsOf(update.lines) : [])
       if (key.quota !== undefined && key.quota !== keyring.find(key.id)?.quota) usage.readAgain(key.id);
-    keys.take(update);
+    keyCells.take(update);
     this.refuseRevoked();
     void this.logAdded(refused); // not awaited: it waits for the next update
     this.publish();

@@ -41,7 +41,7 @@ export class AdminListener {
       hostname: settings.adminHost,
       port: settings.adminPort,
       fetch: (request, _, isUnclear) => this.answer(request, isUnclear),
-      mostBody: MAX_IMPORT_BYTES + SLACK_BYTES,
+      maxBodyBytes: MAX_IMPORT_BYTES + SLACK_BYTES,
     });
     this.traffic.start();
   }

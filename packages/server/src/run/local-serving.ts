@@ -39,9 +39,9 @@ export class LocalServing implements Serving {
     if (change === "release") void this.releases.follow(releaseMessage(services.releases));
     if (change === "clock") requestServer.clock.offsetMs = services.clock.offsetMs;
     if (change !== "keys") return;
-    const { keys, usage } = services;
+    const { keyCells, usage } = services;
     requestServer.forgetKeys();
-    keys.settle(keys.change, usage, Date.now());
+    keyCells.settle(keyCells.change, usage, Date.now());
   }
 
   refresh(): void {}

@@ -79,7 +79,7 @@ export interface KnownMemory {
 /** Returns the message that applies a change in a worker. */
 export function changeMessage(
   change: Change,
-  { releases, overrides, rulesets, precisions, keys, keyring, cells, clock, log }: Services,
+  { releases, overrides, rulesets, precisions, keyCells, keyring, cells, clock, log }: Services,
   known: KnownMemory,
 ): ToWorker {
   switch (change) {
@@ -103,7 +103,7 @@ export function changeMessage(
         table: isKnown ? undefined : memory,
         blocks: cells.shared.blocks.slice(known.blocks),
       };
-      return { type: "keys", change: keys.change, ...missing, refused, state };
+      return { type: "keys", change: keyCells.change, ...missing, refused, state };
     }
   }
 }

@@ -61,11 +61,11 @@ export async function openServices(
   closers.push(() => store.close());
 
   const keyring = new Keyring();
-  const keys = new AssignedCells(cells, keyring);
+  const keyCells = new AssignedCells(cells, keyring);
   const clock = new QuotaClock();
   const now = () => clock.at(Date.now());
-  const usage = new UsageRecorder({ store: store.usage, host, now, cells: keys, log });
-  const activeKeys = new ActiveKeys({ ...foundation, serving, store, keyring, keys, usage }, revoked);
+  const usage = new UsageRecorder({ store: store.usage, host, now, cells: keyCells, log });
+  const activeKeys = new ActiveKeys({ ...foundation, serving, store, keyring, keyCells, usage }, revoked);
   closers.push(() => activeKeys.stop());
   const keyLoader = liveKeys({
     store,
@@ -97,9 +97,9 @@ export async function openServices(
   let group: GroupExchange | undefined;
   if (store.database.isShared) {
     const counts = groupCounts({ settings, cells, keyring });
-    keys.group = counts;
+    keyCells.group = counts;
     const source = new GroupTables(store.database, host);
-    group = new GroupExchange({ counts, source, keys, clock, serving, log });
+    group = new GroupExchange({ counts, source, keyCells, clock, serving, log });
     closers.push(() => group?.stop());
   }
 
@@ -141,7 +141,7 @@ export async function openServices(
     store,
     keyring,
     keyLoader,
-    keys,
+    keyCells,
     usage,
     clock,
     decisions,

@@ -238,7 +238,7 @@ export class WorkerPool implements Serving {
 
   private settleKeys(): void {
     const changes = this.members.filter(({ thread }) => thread).map(({ keysChange }) => keysChange);
-    this.services?.keys.settle(Math.min(...changes), this.services.usage, Date.now());
+    this.services?.keyCells.settle(Math.min(...changes), this.services.usage, Date.now());
   }
 
   /** Called when a worker has ended. A new worker replaces it, immediately or after a wait. */
