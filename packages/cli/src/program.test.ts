@@ -215,12 +215,12 @@ describe("errors: one line, a hint, the exit code", () => {
     [
       "up --config nowhere.toml",
       2,
-      /^Cannot start:\n {2}Configuration file not found: .*nowhere\.toml\. Check `--config`\.\nhint: .*\n$/,
+      /^Invalid settings:\n {2}Configuration file not found: .*nowhere\.toml\. Check `--config`\.\nhint: .*\n$/,
     ],
     [
       "up --port 0 --rate no",
       2,
-      /^Cannot start:\n {2}--port must be .*"0"\n {2}--rate must be .*"no"\nhint: .*\n$/,
+      /^Invalid settings:\n {2}--port must be .*"0"\n {2}--rate must be .*"no"\nhint: .*\n$/,
     ],
   ];
   test.each(rows)("%s", async (line, code, err) => {

@@ -34,7 +34,7 @@ function serve(env: Record<string, string> = {}) {
 describe.if(isLinux)("a start that fails reports why", () => {
   type Row = [name: string, env: Record<string, string>, code: number, message: RegExp];
   const rows: Row[] = [
-    ["a setting", { INKLING_PORT: "0" }, 2, /^Cannot start:\n {2}INKLING_PORT must be a whole number/],
+    ["a setting", { INKLING_PORT: "0" }, 2, /^Invalid settings:\n {2}INKLING_PORT must be a whole number/],
     ["a port in use", { INKLING_PORT: String(busy.port) }, 1, /^inkling: port \d+ on .* is in use by/],
     ["no database", { INKLING_DATABASE_URL: "sqlite:///dev/null/no.db" }, 1, /^inkling: sqlite:.*no.db/m],
     [

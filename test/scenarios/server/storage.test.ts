@@ -17,6 +17,7 @@ import { join } from "node:path";
 import { loadSettings } from "../../../packages/cli/src/config/settings.ts";
 import { CHECKS } from "../../../packages/cli/src/runtime/doctor-checks.ts";
 import { makeFirstKeys } from "../../../packages/cli/src/runtime/keys.ts";
+import { makeStyle } from "../../../packages/cli/src/terminal/terminal.ts";
 import {
   type RunningServer,
   type ServerOptions,
@@ -173,7 +174,8 @@ test("no other user may read what a server writes, and doctor reports a folder t
 
   const { settings } = loadSettings({ flags: { dataDir }, env: {}, cwd: dataDir });
   const check = CHECKS.find(([name]) => name === "data folder")![1];
-  const finding = () => check({ settings, now: new Date() });
+  const terminal = { err: () => {}, style: makeStyle(false) };
+  const finding = () => check({ settings, terminal, now: new Date() });
   expect((await finding()).found).not.toContain("other users");
   chmodSync(dataDir, 0o755);
   const found = await finding();

@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { cliAuthor } from "../config/environment.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { addResource } from "../runtime/operation-command.ts";
-import { warnOfNewDatabase, withStore } from "../runtime/store.ts";
+import { withStore } from "../runtime/store.ts";
 import { formatAgo, printable, table } from "../terminal/terminal.ts";
 
 const HEAD = ["NAME", "ROLE", "STATE", "TOKEN", "AUTHOR", "CREATED", "LAST USED", "EXPIRES"];
@@ -53,8 +53,9 @@ Examples:
   inkling admin-tokens create trial --role read    a token for trying the admin API; other tokens stay valid`,
     );
   addAction(command, context, ["dataDir"], async ({ settings }) => {
-    warnOfNewDatabase(settings, context.terminal);
-    const token = await withStore(settings, (store) => store.adminToken.rotate(cliAuthor()));
+    const token = await withStore(settings, context.terminal, (store) =>
+      store.adminToken.rotate(cliAuthor()),
+    );
     context.terminal.err("Created a new root token. It is shown only once: Inkling keeps only its hash.\n");
     context.terminal.out(token);
   });

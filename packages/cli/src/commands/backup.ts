@@ -63,7 +63,9 @@ Examples:
     const isShared = isSharedDatabase(databaseUrl);
     const part = isShared ? "none" : loaded.flags.decisions ? "all" : "without decisions";
     const write = () => writeBackup(loaded, target, "process", context.version, part);
-    const manifest = isShared ? await write() : await withExistingStore(loaded.settings, write);
+    const manifest = isShared
+      ? await write()
+      : await withExistingStore(loaded.settings, context.terminal, write);
     if (isShared)
       warn(
         context.terminal,
@@ -190,7 +192,7 @@ Examples:
     }
     const file = resolve(flags.from ?? join(settings.dataDir, DATA_FOLDER.database));
     const source = { ...settings, databaseUrl: `${SQLITE}${file}` };
-    const from = await withExistingStore(source, async (store) => store.database.label);
+    const from = await withExistingStore(source, context.terminal, async (store) => store.database.label);
     const line = new LiveLine(context.terminal);
     const copying = withLongStore(databaseUrl, async (store) => {
       const rows = await store.copy.take({

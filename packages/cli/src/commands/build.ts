@@ -55,7 +55,7 @@ async function keepBuilding(settings: Settings, context: Context, isPublisher: b
   forgetChannelReport(settings.dataDir);
   void recordStart(settings, "build", {
     log,
-    audited: (entry, change) => audited(settings, entry, change),
+    audited: (entry, change) => audited(settings, terminal, entry, change, { isBuild: true }),
   });
   await Promise.all([fresh.keep({ log }, stopper.signal), publishing?.runUntil(stopper.signal)]);
 }
@@ -88,7 +88,7 @@ function publishingOf(
         onUpload: (path, bytes) => log.info("channel-upload", { path, bytes }),
         onWarning: (reason) => log.error("channel-warning", { reason }),
       });
-      const ruleset = await newestRuleset(settings, warnOnce);
+      const ruleset = await newestRuleset(settings, context.terminal, warnOnce);
       const done = await renewIfDue(publisher, dataDir, name, ruleset);
       if (done === undefined) return;
       const { version, release } = done;

@@ -35,7 +35,7 @@ import { addResultAction, type Context, type Result } from "../runtime/command.t
 import { forgetChannelReport } from "../runtime/data-folder.ts";
 import { audited, withExistingStore } from "../runtime/store.ts";
 import { CliError, EXIT, explainFileError, Stopped, usage } from "../terminal/errors.ts";
-import { formatAge, formatBytes, warn } from "../terminal/terminal.ts";
+import { type ErrorOutput, formatAge, formatBytes, warn } from "../terminal/terminal.ts";
 
 const PUBLISH_SETTINGS = settingsReadBy("publisher");
 const OWNER_ONLY = 0o600;
@@ -191,7 +191,7 @@ async function publish(
   const publisher = openPublisher(settings, context, {
     audited: (before, after, change) => {
       const entry = { ...cliAuthor(), action, subject: after.channel, before: before && named(before) };
-      return audited(settings, { ...entry, after: named(after) }, change);
+      return audited(settings, terminal, { ...entry, after: named(after) }, change, { isBuild: true });
     },
     onUpload: (path, bytes) => terminal.err(`  sending ${path} (${formatBytes(bytes)})\n`),
     onWarning: (message) => warn(terminal, message),
@@ -257,7 +257,7 @@ Examples:
       taken: (await withChannel(async () => readTrustState(dataDir))) ?? null,
       report: readChannelReport(dataDir) ?? null,
     };
-    const servers = await serversOf(settings, statement).catch((error) => {
+    const servers = await serversOf(settings, context.terminal, statement).catch((error) => {
       if (!(error instanceof StoreError)) throw error;
       warn(context.terminal, `cannot read the servers: ${error.message}`);
       return null;
@@ -295,9 +295,9 @@ function publicKeyIn(path: string): string {
  * Returns the servers of this database that follow the channel; undefined if the database is SQLite, which no other
  * host can use.
  */
-async function serversOf(settings: Settings, statement: Statement) {
+async function serversOf(settings: Settings, terminal: ErrorOutput, statement: Statement) {
   if (!isSharedDatabase(settings.databaseUrl)) return undefined;
-  const hosts = await withExistingStore(settings, (store) => listHosts(store.database));
+  const hosts = await withExistingStore(settings, terminal, (store) => listHosts(store.database));
   return hosts.flatMap(({ name, state, release, channel }) => {
     if (channel?.name !== statement.channel) return [];
     return {

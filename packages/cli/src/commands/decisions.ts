@@ -191,7 +191,7 @@ function addExport(decisions: Command, context: Context): void {
     const now = Date.now();
     const since = pastTime(flags.since, "--since", now);
     const until = pastTime(flags.until, "--until", now);
-    await withExistingStore(settings, async (store) => {
+    await withExistingStore(settings, context.terminal, async (store) => {
       for await (const rows of store.decisions.read({ since, until }))
         context.terminal.out(rows.map((row) => JSON.stringify(decisionJson(row))).join("\n"));
     });

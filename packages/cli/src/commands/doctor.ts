@@ -44,7 +44,7 @@ async function examine(context: Context, flags: Record<string, unknown>): Promis
   try {
     const { settings, origins } = settingsFor(context, flags, SETTING_NAMES);
     const isFolderNamed = origins.dataDir !== "default";
-    checkup = { settings, isFolderNamed, now: new Date() };
+    checkup = { settings, terminal: context.terminal, isFolderNamed, now: new Date() };
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     return [

@@ -11,7 +11,7 @@ import { expiryOf } from "../runtime/durations.ts";
 import { readText } from "../runtime/input.ts";
 import { ALL_ROWS, AUTHOR, addResource, runOperation, withContext } from "../runtime/operation-command.ts";
 import type { Refuse } from "../runtime/operation-fields.ts";
-import { warnOfNewDatabase, withStore } from "../runtime/store.ts";
+import { withStore } from "../runtime/store.ts";
 import { CliError, usage } from "../terminal/errors.ts";
 import { formatCount, table } from "../terminal/terminal.ts";
 import { shortValue } from "./audit.ts";
@@ -157,7 +157,6 @@ Examples:
     const given = { ...document, force: flags.force ?? false };
     const read = z.strictObject(ROWS.import_overrides.input).safeParse(given);
     if (!read.success) throw refuse(issueLines(read.error, "file", given));
-    warnOfNewDatabase(settings, context.terminal);
     const call = { context, settings, flags };
     const counts = await runOperation(call, OVERRIDES, ROWS.import_overrides, read.data, refuse, withStore);
     const shown = Object.entries(counts).map(([outcome, number]) => `${formatCount(number)} ${outcome}`);

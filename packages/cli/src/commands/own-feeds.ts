@@ -18,7 +18,7 @@ import { requireBuilder } from "../runtime/build.ts";
 import { addResultAction, type Context, type Flags } from "../runtime/command.ts";
 import { ensureWritable } from "../runtime/data-folder.ts";
 import { choiceOf, feedOf } from "../runtime/feeds.ts";
-import { audited, warnOfNewDatabase } from "../runtime/store.ts";
+import { audited } from "../runtime/store.ts";
 import { CliError, usage } from "../terminal/errors.ts";
 import { readUsable, reportText } from "./feed-check.ts";
 
@@ -75,7 +75,6 @@ Examples:
     const report = flags.check === false ? undefined : await readUsable(feed, settings, context);
     const { dataDir } = settings;
     ensureWritable(dataDir);
-    warnOfNewDatabase(settings, context.terminal);
     const entry = {
       ...cliAuthor(),
       action: "feed-added",
@@ -83,7 +82,9 @@ Examples:
       before: null,
       after: { ...shownFeed(row) },
     } as const;
-    await audited(settings, entry, () => writeFeedChoice(dataDir, { ...choice, added: [...added, row] }));
+    await audited(settings, context.terminal, entry, () =>
+      writeFeedChoice(dataDir, { ...choice, added: [...added, row] }),
+    );
     const found = report === undefined ? "" : `${reportText(report)}\n`;
     return {
       json: { feed: shownFeed(row), report: report ?? null },
@@ -141,7 +142,6 @@ function addRemove(feeds: Command, context: Context): void {
     const row = choice.added?.find((one) => one.id === id);
     if (row === undefined) throw notAdded(settings, id, file);
     ensureWritable(dataDir);
-    warnOfNewDatabase(settings, context.terminal);
     const entry = {
       ...cliAuthor(),
       action: "feed-removed",
@@ -149,7 +149,7 @@ function addRemove(feeds: Command, context: Context): void {
       before: { ...shownFeed(row) },
       after: {},
     } as const;
-    await audited(settings, entry, () => {
+    await audited(settings, context.terminal, entry, () => {
       const added = choice.added!.filter((one) => one !== row);
       writeFeedChoice(dataDir, { ...choice, disabled: choice.disabled.filter((one) => one !== id), added });
       rmSync(join(dataDir, DATA_FOLDER.feeds, id), { recursive: true, force: true });

@@ -73,7 +73,7 @@ Examples:
     let skipped = 0;
     if (input === undefined) {
       const since = pastTime(flags.since ?? DEFAULT_SINCE, "--since", Date.now());
-      await withExistingStore(settings, async (store) => {
+      await withExistingStore(settings, terminal, async (store) => {
         for await (const rows of store.decisions.read({ since }))
           for (const row of rows) add(pastDecision(row));
       });

@@ -66,7 +66,7 @@ Examples:
   addResultAction(command, context, ["dataDir"], async (loaded, file: string) => {
     const { settings } = loaded;
     const path = resolve(context.cwd, file);
-    const { manifest, files, before, tokens } = await restore(loaded, path, context.version);
+    const { manifest, files, before, tokens } = await restore(loaded, path, context);
     for (const { name, why } of files.ignored)
       warn(
         context.terminal,
@@ -132,7 +132,7 @@ function databaseNotes(
 }
 
 /** @throws CliError, StoreError; the database is then unchanged */
-async function restore(call: Call, path: string, version: string) {
+async function restore(call: Call, path: string, context: Context) {
   const { settings, flags } = call;
   const { dataDir } = settings;
   const database = databaseFile(settings);
@@ -151,7 +151,7 @@ async function restore(call: Call, path: string, version: string) {
     const tokens = hasDatabase ? await upgrade(copy, path, manifest, flags.rotateTokens) : undefined;
     const { replaced, revoked, ...files } = await sortFiles(texts, dataDir);
     const isNew = target !== undefined && !existsSync(target);
-    const { before, aside } = await keepOld(call, path, version, manifest, target, replaced);
+    const { before, aside } = await keepOld(call, path, context, manifest, target, replaced);
     try {
       // A running server reads this list, and may append to it at the same time.
       const list = new RevokedFile(join(dataDir, DATA_FOLDER.revoked));
@@ -228,7 +228,7 @@ async function sortFiles(texts: ReadonlyMap<string, string>, dataDir: string) {
 async function keepOld(
   { settings, file, flags }: Call,
   path: string,
-  version: string,
+  { terminal, version }: Context,
   { decisions }: Manifest,
   target: string | undefined,
   replaced: readonly (readonly [name: string, text: string])[],
@@ -237,7 +237,7 @@ async function keepOld(
   const before = freeName(join(dataDir, `${basename(path)}.before`));
   try {
     const isThere = target !== undefined && existsSync(target);
-    const filled = isThere ? await withNewStore(settings, (store) => store.copy.filled()) : [];
+    const filled = isThere ? await withNewStore(settings, terminal, (store) => store.copy.filled()) : [];
     // A database that contains only an audit trail, as after `data update`, can be replaced without --force, but it is
     // kept.
     const isFilled = filled.some((table) => table !== TRAIL);

@@ -112,7 +112,7 @@ async function preparePublish(
   if (call.flags.yes === true) return { ...input, text };
   const newest = lacksDatabase(call.settings)
     ? undefined
-    : await withExistingStore(call.settings, (store) => store.rulesets.newest());
+    : await withExistingStore(call.settings, call.context.terminal, (store) => store.rulesets.newest());
   if (newest === undefined || newest.number === 0 || newest.text !== text)
     await confirmEffect(call, text, file);
   return { ...input, text, current: input.current ?? newest?.number ?? 0 };

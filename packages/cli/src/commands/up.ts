@@ -64,7 +64,7 @@ async function up(settings: Settings, context: Context): Promise<void> {
   const current = isEnough ? found : await buildFirst(settings, context);
   // A build that has just used every source cannot be improved yet.
   const updates = isEnough || mayFetch(settings);
-  const keys = await keysOf(settings);
+  const keys = await keysOf(settings, terminal);
   const keysFile = terminal.width === undefined ? saveSecrets(keys, settings.dataDir) : undefined;
   let served = false;
   const news = new Arrivals(current.manifest, settings);
@@ -115,8 +115,8 @@ const withoutUnreached = (log: RunningServer["log"]): RunningServer["log"] => ({
   },
 });
 
-async function keysOf(settings: Settings): Promise<KeysOf> {
-  return withNewStore(settings, async (store) => {
+async function keysOf(settings: Settings, terminal: Terminal): Promise<KeysOf> {
+  return withNewStore(settings, terminal, async (store) => {
     // An operator who sets a key does not need one from Inkling. Also, the output may be a container's log, which
     // should not contain secrets.
     const isTrial = settings.apiKey === undefined;

@@ -128,7 +128,7 @@ describe("credentials", () => {
     process.seteuid!(65534);
     try {
       expect(() => loadSettings({ flags: {}, env: {}, cwd })).toThrow(
-        `Cannot start:\n  ${cwd}/credentials and its files must be readable by this user; run commands as the service's user`,
+        `Invalid settings:\n  ${cwd}/credentials and its files must be readable by this user; run commands as the service's user`,
       );
     } finally {
       process.seteuid!(0);
@@ -366,7 +366,7 @@ describe("values that are refused", () => {
     });
     expect(problems).toHaveLength(5);
     expect(() => load({ env })).toThrow(
-      /^Cannot start:\n {2}INKLING_PORT must .*\n {2}INKLING_DATABASE_URL must .*\n {2}INKLING_RATE must .*$/,
+      /^Invalid settings:\n {2}INKLING_PORT must .*\n {2}INKLING_DATABASE_URL must .*\n {2}INKLING_RATE must .*$/,
     );
   });
 });

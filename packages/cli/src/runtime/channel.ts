@@ -21,8 +21,9 @@ import { verifyInThread } from "@inkling/server/verify";
 import { maskUrl } from "../config/setting-types.ts";
 import { databaseFile } from "../config/settings.ts";
 import { CliError, usage } from "../terminal/errors.ts";
+import type { ErrorOutput } from "../terminal/terminal.ts";
 import type { Context } from "./command.ts";
-import { withStore } from "./store.ts";
+import { withExistingStore } from "./store.ts";
 
 /** Turns an expected failure of a channel into an error for the terminal. */
 export async function withChannel<T>(act: () => Promise<T>): Promise<T> {
@@ -72,7 +73,7 @@ export function trustedKeys(settings: Settings): readonly string[] {
 /** @param progress callbacks that report uploads and warnings */
 export function openPublisher(
   settings: Settings,
-  { env, stopper }: Pick<Context, "env" | "stopper">,
+  { env, stopper, terminal }: Pick<Context, "env" | "stopper" | "terminal">,
   progress: Pick<PublisherOptions, "onUpload" | "onWarning" | "audited">,
 ): Publisher {
   const { base, channel } = channelOf(settings);
@@ -85,7 +86,7 @@ export function openPublisher(
     channel,
     privateKey: signingKey(settings),
     trusted: settings.channelKey,
-    ruleset: () => newestRuleset(settings, progress.onWarning),
+    ruleset: () => newestRuleset(settings, terminal, progress.onWarning),
     now: Date.now,
     signal: stopper.signal,
     ...progress,
@@ -98,13 +99,14 @@ export function openPublisher(
  */
 export async function newestRuleset(
   settings: Settings,
+  terminal: ErrorOutput,
   onWarning: PublisherOptions["onWarning"],
 ): Promise<ChannelRuleset | undefined> {
   const file = databaseFile(settings);
   if (file !== undefined && !existsSync(file)) return undefined; // publishing must not create a database
   const { StoreError } = await import("@inkling/store"); // only publishers need this
   try {
-    const { number, text } = await withStore(settings, (store) => store.rulesets.newest());
+    const { number, text } = await withExistingStore(settings, terminal, (store) => store.rulesets.newest());
     return number === 0 ? undefined : { number, text };
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;

@@ -33,15 +33,16 @@ import { processEnvironment } from "../config/environment.ts";
 import { databaseFile, localUrl, shown } from "../config/settings.ts";
 import { explainFileError } from "../terminal/errors.ts";
 import { dataAge, overdueData } from "../terminal/release-tables.ts";
-import { firstOf, formatAgo, formatBytes } from "../terminal/terminal.ts";
+import { type ErrorOutput, firstOf, formatAgo, formatBytes } from "../terminal/terminal.ts";
 import { failedHint, followsChannel, heldFeeds, mayFindNewer } from "./build.ts";
 import { whyReadOnly } from "./data-folder.ts";
 import { allFeeds } from "./feeds.ts";
 import { countKeys } from "./keys.ts";
-import { lostDatabase, withStore } from "./store.ts";
+import { lostDatabase, withExistingStore } from "./store.ts";
 
 export interface CheckInput {
   readonly settings: Settings;
+  readonly terminal: ErrorOutput;
   /** Did the user specify the data folder, so that it should exist? */
   readonly isFolderNamed?: boolean;
   readonly now: Date;
@@ -323,7 +324,7 @@ function data({ settings, now }: CheckInput): Finding {
   return missing.length > 0 && !willCome ? problem(gaps.join("; "), fix) : note(gaps.join("; "), fix);
 }
 
-async function database({ settings, now }: CheckInput): Promise<Finding> {
+async function database({ settings, terminal, now }: CheckInput): Promise<Finding> {
   // Opening a missing database would create the file.
   const file = databaseFile(settings);
   const lost = lostDatabase(settings);
@@ -333,7 +334,7 @@ async function database({ settings, now }: CheckInput): Promise<Finding> {
   }
   const full = fullDisk(settings);
   if (full !== undefined) return full;
-  return withStore(settings, async (store) => {
+  return withExistingStore(settings, terminal, async (store) => {
     const keys = await countKeys(store, now.getTime());
     const found = `${store.database.label}; active keys: ${keys.live} live, ${keys.sandbox} sandbox`;
     try {

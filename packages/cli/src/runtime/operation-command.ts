@@ -23,7 +23,7 @@ import { CliError, type ExitCode, Stopped } from "../terminal/errors.ts";
 import { printable, table } from "../terminal/terminal.ts";
 import { addResultAction, type Context, type Flags, type Result } from "./command.ts";
 import { CommandFields, lowerFirst, type Refuse } from "./operation-fields.ts";
-import { audited, warnOfNewDatabase, withExistingStore, withStore } from "./store.ts";
+import { audited, lacksDatabase, withExistingStore, withStore } from "./store.ts";
 
 export const AUTHOR = ["--author <name>", "author for the audit trail (default: this user)"] as const;
 
@@ -112,7 +112,7 @@ function addOperation(
     if (face.here !== undefined && flags.here) return face.here.run(settings, parsed);
     const call = { context, settings, flags };
     const input = ((await face.prepare?.(parsed, call)) ?? parsed) as typeof parsed;
-    const isFirst = operation.status === 201 && warnOfNewDatabase(settings, context.terminal);
+    const isFirst = operation.status === 201 && lacksDatabase(settings);
     try {
       const output = await withContext(operation, call, (here) => runAll(operation, here, input));
       const empty = fields.selects(texts) ? (face.noMatch ?? face.empty) : face.empty;
@@ -152,7 +152,7 @@ export function withContext<T>(
   open = status === 201 ? withStore : withExistingStore,
 ): Promise<T> {
   const run = (store?: Store) => work(contextOf(context, settings, store, by, updates));
-  return needsNoDatabase ? run() : open(settings, run);
+  return needsNoDatabase ? run() : open(settings, context.terminal, run);
 }
 
 function resultOf(
@@ -221,10 +221,8 @@ const contextOf = (
   // Loaded only for operations on feeds, because it loads the compiler's tables.
   feeds: async () => (await import("./feeds.ts")).feedTableOf(settings),
   updates,
-  audited: (entry, change) => {
-    if (updates === undefined) warnOfNewDatabase(settings, terminal); // a build matters to any server on the folder
-    return audited(settings, { ...by, ...entry }, change);
-  },
+  audited: (entry, change) =>
+    audited(settings, terminal, { ...by, ...entry }, change, { isBuild: updates !== undefined }),
   inSteps: async (steps) => finish(steps),
   by,
   now: Date.now,

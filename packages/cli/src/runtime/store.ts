@@ -19,7 +19,7 @@ import {
 import { maskUrl } from "../config/setting-types.ts";
 import { databaseFile } from "../config/settings.ts";
 import { CliError } from "../terminal/errors.ts";
-import { type ErrorOutput, warn } from "../terminal/terminal.ts";
+import { type ErrorOutput, printable, warn } from "../terminal/terminal.ts";
 import { ensureWritable } from "./data-folder.ts";
 
 /** Reads the copy of the keys that a server keeps in the data folder; undefined if it is missing or damaged. */
@@ -61,12 +61,23 @@ function requireNotLost(settings: Settings): void {
 }
 
 /**
- * Opens the store, passes it to `work`, and closes it.
+ * Opens the store, passes it to `work`, and closes it. Warns if this creates the database.
+ * @param isBuild whether the change matters to any server on the data folder or channel, whatever its database
  * @throws StoreError, with its own hint, if the database cannot be used or was lost
  */
-export async function withStore<T>(settings: Settings, work: (store: Store) => Promise<T>): Promise<T> {
+export async function withStore<T>(
+  settings: Settings,
+  terminal: ErrorOutput,
+  work: (store: Store) => Promise<T>,
+  { isBuild = false } = {},
+): Promise<T> {
   requireNotLost(settings);
-  return withNewStore(settings, unlessEmpty(settings, work));
+  if (!isBuild && lacksDatabase(settings))
+    warn(
+      terminal,
+      `creating a new database at ${databaseFile(settings)}; a running server that uses a different database will not see this change`,
+    );
+  return withNewStore(settings, terminal, unlessEmpty(settings, work));
 }
 
 /** Throws a StoreError instead if the database is empty, but the data folder has copies of its keys. */
@@ -82,10 +93,14 @@ function unlessEmpty<T>(settings: Settings, work: (store: Store) => Promise<T>) 
  * Like {@link withStore}, but may create a database to replace a lost one. Use it only for work that keeps the lost
  * database's keys or restores them.
  */
-export async function withNewStore<T>(settings: Settings, work: (store: Store) => Promise<T>): Promise<T> {
+export async function withNewStore<T>(
+  settings: Settings,
+  terminal: ErrorOutput,
+  work: (store: Store) => Promise<T>,
+): Promise<T> {
   const { dataDir } = settings;
   if (databaseFile(settings) === join(dataDir, DATA_FOLDER.database)) ensureWritable(dataDir);
-  return withOpened(settings, work);
+  return withOpened(settings, terminal, work);
 }
 
 /**
@@ -95,6 +110,7 @@ export async function withNewStore<T>(settings: Settings, work: (store: Store) =
  */
 export async function withExistingStore<T>(
   settings: Settings,
+  terminal: ErrorOutput,
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
   requireNotLost(settings);
@@ -105,21 +121,7 @@ export async function withExistingStore<T>(
       "check --data-dir and INKLING_DATABASE_URL: run `inkling config` to see the active settings",
     );
   }
-  return withOpened(settings, unlessEmpty(settings, work));
-}
-
-/**
- * Warns if a command is about to create the database. A server that uses another database will not see the
- * change.
- * @returns whether the command is about to create it
- */
-export function warnOfNewDatabase(settings: Settings, terminal: ErrorOutput): boolean {
-  if (!lacksDatabase(settings)) return false;
-  warn(
-    terminal,
-    `creating a new database at ${databaseFile(settings)}; a running server that uses a different database will not see this change`,
-  );
-  return true;
+  return withOpened(settings, terminal, unlessEmpty(settings, work));
 }
 
 /** Returns whether there is no database yet, so that a change creates it. */
@@ -128,28 +130,30 @@ export function lacksDatabase(settings: Settings): boolean {
   return file !== undefined && !existsSync(file) && lostDatabase(settings) === undefined;
 }
 
-async function withOpened<T>(settings: Settings, work: (store: Store) => Promise<T>): Promise<T> {
+async function withOpened<T>(
+  settings: Settings,
+  terminal: ErrorOutput,
+  work: (store: Store) => Promise<T>,
+): Promise<T> {
   const { dataDir } = settings;
   const revoked = new RevokedFile(join(dataDir, DATA_FOLDER.revoked));
   try {
     revoked.read();
   } catch (error) {
-    process.stderr.write(
-      `warning: cannot read ${revoked.path}, so keys that only this host refuses are shown as active: ${messageOf(error)}\n`,
-    );
+    const why = `cannot read ${revoked.path}, so keys that only this host refuses are shown as active`;
+    warn(terminal, printable(`${why}: ${messageOf(error)}`));
   }
   const store = await openStore(settings.databaseUrl, {
     ...(existsSync(dataDir) && { revoked }), // this machine may have no data folder
     onUpgrade: ({ from, to }) =>
-      process.stderr.write(
-        `Upgraded the tables of ${maskUrl(settings.databaseUrl)} from version ${from} to ${to}.\n`,
+      terminal.err(
+        printable(`Upgraded the tables of ${maskUrl(settings.databaseUrl)} from version ${from} to ${to}.\n`),
       ),
     log: {
       error: (_, { table, id, reason } = {}) => {
         if (id === undefined) return;
-        process.stderr.write(
-          `warning: this version of Inkling cannot read all of ${id} (${table}): ${reason}. Upgrade it.\n`,
-        );
+        const text = `this version of Inkling cannot read all of ${id} (${table}): ${reason}. Upgrade it.`;
+        warn(terminal, printable(text));
       },
     },
   });
@@ -164,5 +168,10 @@ async function withOpened<T>(settings: Settings, work: (store: Store) => Promise
  * Records an action, then performs it.
  * @throws StoreError if the action cannot be recorded, in which case nothing changes
  */
-export const audited = <T>(settings: Settings, entry: HostEntry, change: () => T | Promise<T>): Promise<T> =>
-  withStore(settings, (store) => store.audit.around(entry, change));
+export const audited = <T>(
+  settings: Settings,
+  terminal: ErrorOutput,
+  entry: HostEntry,
+  change: () => T | Promise<T>,
+  options?: { readonly isBuild: boolean },
+): Promise<T> => withStore(settings, terminal, (store) => store.audit.around(entry, change), options);

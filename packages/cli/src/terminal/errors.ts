@@ -40,7 +40,7 @@ export class SettingsError extends CliError {
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
     super(
-      `Cannot start:\n${problems.map((problem) => `  ${problem}`).join("\n")}`,
+      `Invalid settings:\n${problems.map((problem) => `  ${problem}`).join("\n")}`,
       "run `inkling config --example` to see every setting with its default",
       EXIT.usage,
     );
