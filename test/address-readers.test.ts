@@ -11,7 +11,7 @@ import { addressIn } from "../packages/bulk/src/enrich/cells.ts";
 import { parseGeofeed } from "../packages/compiler/src/parse/geofeed.ts";
 import { parseNetworks } from "../packages/compiler/src/parse/index.ts";
 import { networksOf, sendersOf } from "../packages/server/src/http/client-address.ts";
-import { readNetwork } from "../packages/server/src/lookup/network-summary.ts";
+import { readNetwork } from "../packages/server/src/lookup/subject.ts";
 import { parseNewKey } from "../packages/store/src/keys/key-input.ts";
 import { overrideTarget } from "../packages/store/src/overrides/override.ts";
 import { projectFiles, withoutComments } from "./harness/project-files.ts";
@@ -30,7 +30,7 @@ const UNWRAPPED: Readonly<Record<string, string>> = {
   "engine/src/lookup/answerer.ts": "every other lookup: API, decisions, files, applications",
   "engine/src/lookup/failure.ts": "our own table",
   "engine/src/overrides/model.ts": "stored overrides",
-  "server/src/lookup/network-summary.ts": "networks to summarize",
+  "server/src/lookup/subject.ts": "networks to summarize",
   "server/src/lookup/value-texts.ts": "whether a text would be an address without its port",
   "server/src/api/openapi-examples.ts": "our own examples",
   "store/src/overrides/override.ts": "new overrides",

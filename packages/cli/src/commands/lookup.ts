@@ -5,6 +5,7 @@
 import { valuesIn } from "@inkling/bulk/values";
 import { keysOf } from "@inkling/contract";
 import { INCLUDE, LOOKUPS, type Lookup, nearest } from "@inkling/engine";
+import { subjectOf } from "@inkling/server/subject";
 import { notAValue } from "@inkling/server/value-texts";
 import type { Command } from "commander";
 import {
@@ -22,7 +23,7 @@ import { CliError, usage } from "../terminal/errors.ts";
 import { lookupText } from "../terminal/lookup-text.ts";
 import { attributions } from "../terminal/release-tables.ts";
 import { printSources, warn } from "../terminal/terminal.ts";
-import { ATTRIBUTION, answerValues, subjectOf } from "./values.ts";
+import { ATTRIBUTION, answerValues } from "./values.ts";
 
 interface Row {
   readonly value: string;

@@ -5,10 +5,9 @@
 // command continues, and its exit code is 1.
 
 import { didYouMean, FIELDS, namesMatching, TABLES } from "@inkling/bulk/fields";
-import { kindOf } from "@inkling/bulk/values";
 import type { Settings } from "@inkling/contract";
-import { INCLUDE, LOOKUPS, type Lookup, type Prefix, toAsciiDomain } from "@inkling/engine";
-import { readAsn, readNetwork } from "@inkling/server/network-summary";
+import { INCLUDE, LOOKUPS, type Lookup } from "@inkling/engine";
+import { type Subject, subjectOf } from "@inkling/server/subject";
 import { notAValue } from "@inkling/server/value-texts";
 import {
   type AnswerData,
@@ -28,12 +27,10 @@ import { attributions } from "../terminal/release-tables.ts";
 import { printable, printSources, warn } from "../terminal/terminal.ts";
 
 const LOOKUPS_OF = {
-  ip: ["geolocate", "reputation"],
+  address: ["geolocate", "reputation"],
   email: ["email"],
   domain: ["email"],
 } as const satisfies Record<string, readonly Lookup[]>;
-/** A mailbox that no override covers, for lookups of a domain. */
-const ANY_MAILBOX = "any-mailbox-of-this-domain";
 const VALUE = "value";
 const NAMES = [VALUE, ...TABLES.flatMap((table) => FIELDS[table].map(({ name }) => name))];
 
@@ -110,7 +107,7 @@ function readSubject(value: string): Subject {
 
 /** Returns the API's answer or refusal for each lookup of a value. */
 function outcomesOf(value: string, subject: Mailbox, data: AnswerData, now: number, include = 0): Entry[] {
-  const asked = subject.kind === "domain" ? `${ANY_MAILBOX}@${subject.domain}` : value;
+  const asked = subject.kind === "domain" ? subject.mailbox : value;
   return LOOKUPS_OF[subject.kind].map(
     (lookup): Entry => [lookup, orRefused(() => answer(sourceOf(data, now), lookup, asked, include))],
   );
@@ -209,28 +206,4 @@ function textOf(isOne: boolean, flags: Flags, data: AnswerData, { terminal }: Co
     if (isLong) return answers.map(([lookup, body]) => lookupText(lookup, result(body))).join("\n\n");
     return lookupLine(answers.map(([lookup, body]) => [lookup, result(body)]));
   };
-}
-
-export type Subject =
-  | { readonly kind: "ip" | "email" }
-  | { readonly kind: "network"; readonly network: Prefix }
-  | { readonly kind: "as"; readonly asn: number }
-  | { readonly kind: "domain"; readonly domain: string };
-
-/**
- * Returns what kind of value a word on the command line is; undefined if it is none. The lookup decides whether an
- * email address is valid.
- */
-export function subjectOf(value: string): Subject | undefined {
-  const kind = kindOf(value);
-  if (kind !== undefined) return { kind };
-  const asn = readAsn(value);
-  if (asn !== undefined) return { kind: "as", asn };
-  if (value.includes("/")) {
-    const network = readNetwork(value);
-    return network && { kind: "network", network };
-  }
-  // A domain's last label is not a number, so 8.8.8.8.8 is a mistyped address.
-  const domain = /\.[^.]*[^.\d][^.]*$/.test(value) ? toAsciiDomain(value) : undefined;
-  return domain === undefined ? undefined : { kind: "domain", domain };
 }

@@ -24,6 +24,7 @@ import {
 } from "@inkling/engine";
 import { problemOf } from "@inkling/server/failures";
 import {
+  MAX_EXPLAINED,
   type NetworksReport,
   reportOfSystem as reportOf,
   reportOfNetworks,
@@ -196,9 +197,6 @@ export function orRefused(answerNow: () => string): string | Refused {
   }
 }
 
-/** Maximum number of parts that are examined for one value. Examining them takes about a second. */
-const MAX_PARTS = 1 << 18;
-
 /**
  * Reports on a network: shares by flag and country, feeds, owners, and parts.
  * @throws Refused for a special-use network
@@ -206,7 +204,7 @@ const MAX_PARTS = 1 << 18;
 export function reportOfNetwork(network: Prefix, data: AnswerData, now: number): NetworksReport {
   const use = networkUse(network);
   if (use !== undefined) throw reserved(formatPrefix(network), network.address, use);
-  return finish(reportOfNetworks([network], sourceOf(data, now), MAX_PARTS));
+  return finish(reportOfNetworks([network], sourceOf(data, now), MAX_EXPLAINED));
 }
 
 /**
@@ -216,7 +214,7 @@ export function reportOfNetwork(network: Prefix, data: AnswerData, now: number):
 export function reportOfSystem(asn: number, data: AnswerData, now: number): SystemReport {
   if (data.release.network === undefined)
     throw new CliError("the release has no data about networks", "run `inkling doctor` to see why");
-  const found = finish(reportOf(asn, sourceOf(data, now), MAX_PARTS));
+  const found = finish(reportOf(asn, sourceOf(data, now), MAX_EXPLAINED));
   if (found !== undefined) return found;
   throw new CliError(
     `no network of AS${asn} is known`,

@@ -59,6 +59,9 @@ export interface SystemReport {
 
 type NetworkAnswer = NonNullable<Reputation["network"]>;
 
+/** Maximum number of parts to examine for one network or AS. Examining them takes about one second. */
+export const MAX_EXPLAINED = 1 << 18;
+
 const decoder = new TextDecoder();
 
 /**

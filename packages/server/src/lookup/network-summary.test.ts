@@ -16,7 +16,8 @@ import {
 import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "../../../../test/harness/release.ts";
 import { finish } from "../sharing/turns.ts";
 import { explainNetworks, reportOfNetworks } from "./network-sources.ts";
-import { networkUse, readNetwork, summarizeNetworks } from "./network-summary.ts";
+import { networkUse, summarizeNetworks } from "./network-summary.ts";
+import { readNetwork } from "./subject.ts";
 
 const dataDir = temporaryFolder();
 smallRelease(dataDir, 3); // 81.2.69.0/24 is flagged as an abuser

@@ -21,7 +21,6 @@ import {
   IpAddress,
   type IpSegment,
   type Prefix,
-  parsePrefixAround,
   prefixContains,
   specialUse,
   type UnwrappedAddress,
@@ -50,19 +49,6 @@ export interface NetworkSummary {
   readonly countries: readonly { readonly iso_code: string; readonly share: number }[];
   readonly prefix_count: number;
   readonly prefixes: readonly SummaryPrefix[];
-}
-
-/** Parses a network that is given by any of its addresses: "203.0.113.9/24" becomes 203.0.113.0/24. */
-export function readNetwork(text: string): Prefix | undefined {
-  return text.includes("/") ? parsePrefixAround(text) : undefined;
-}
-
-export const MAX_ASN = 2 ** 32 - 1;
-
-/** Parses an AS number: "AS60729" becomes 60729. */
-export function readAsn(text: string): number | undefined {
-  const asn = Number(/^as(\d{1,10})$/i.exec(text)?.[1]);
-  return asn <= MAX_ASN ? asn : undefined;
 }
 
 /** Returns the special use that covers a whole network; undefined if there is none. */

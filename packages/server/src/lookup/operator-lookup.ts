@@ -22,7 +22,6 @@ import {
   type Prefix,
   parseEmail,
   RESERVED,
-  toAsciiDomain,
 } from "@inkling/engine";
 import {
   actionOfRule,
@@ -38,8 +37,9 @@ import type { PublishedRuleset } from "@inkling/store/rulesets/record";
 import { type Problem, problem, problemBody } from "../http/problems.ts";
 import { finishInSteps, Turns } from "../sharing/turns.ts";
 import { problemOf } from "./failures.ts";
-import { type NetworksReport, reportOfNetworks, reportOfSystem } from "./network-sources.ts";
-import { networkUse, readAsn, readNetwork, summarizeNetworks } from "./network-summary.ts";
+import { MAX_EXPLAINED, type NetworksReport, reportOfNetworks, reportOfSystem } from "./network-sources.ts";
+import { networkUse, summarizeNetworks } from "./network-summary.ts";
+import { readAsn, readNetwork, subjectOf } from "./subject.ts";
 import { notAValue, reservedText } from "./value-texts.ts";
 
 /** A release that is in use, with the current overrides. */
@@ -53,15 +53,8 @@ const NO_ADDRESS =
 
 /** Maximum number of prefixes to examine for all networks of a request. Examining them takes about three seconds. */
 const MAX_PREFIXES = 1 << 22;
-/**
- * Maximum number of prefixes to examine for one network or AS, if feeds and owners are reported. Examining them takes
- * about one second.
- */
-const MAX_EXPLAINED = 1 << 18;
 /** Maximum number of overrides to list for a network. */
 const MAX_OVERRIDES = 100;
-/** The mailbox to look up for a domain. It stands for any mailbox, and no override is about it. */
-const ANY_MAILBOX = "any-mailbox-of-this-domain";
 
 const decoder = new TextDecoder();
 const parse = (body: Uint8Array) => JSON.parse(decoder.decode(body));
@@ -196,14 +189,19 @@ interface Limits {
 }
 
 function* answerOf(value: string, answerer: Answerer, source: AnswerSource, limits: Limits): Steps<object> {
-  if (value.includes("@")) return ofMailbox(value, value, "email", answerer, source);
-  if (answerer.readAddress(value) === undefined) return ofAddress(value, answerer, source);
-  const network = readNetwork(value);
-  if (network !== undefined) return yield* ofNetwork(value, network, source, limits);
-  const asn = readAsn(value);
-  if (asn !== undefined) return yield* ofSystem(value, asn, source, limits);
-  const domain = toAsciiDomain(value);
-  if (domain !== undefined) return ofMailbox(value, `${ANY_MAILBOX}@${domain}`, "domain", answerer, source);
+  const subject = subjectOf(value);
+  switch (subject?.kind) {
+    case "address":
+      return ofAddress(value, answerer, source);
+    case "email":
+      return ofMailbox(value, value, "email", answerer, source);
+    case "domain":
+      return ofMailbox(value, subject.mailbox, "domain", answerer, source);
+    case "network":
+      return yield* ofNetwork(value, subject.network, source, limits);
+    case "as":
+      return yield* ofSystem(value, subject.asn, source, limits);
+  }
   const refusal = JSON.parse(problemBody(problem("VALUE_INVALID", `${notAValue(value)}.`)));
   return { value, kind: "unknown", geolocation: refusal, reputation: refusal, overrides: [] };
 }
@@ -229,6 +227,7 @@ function ofMailbox(
 }
 
 function ofAddress(value: string, answerer: Answerer, source: AnswerSource) {
+  answerer.readAddress(value);
   const { address } = answerer;
   const answer = (lookup: "geolocate" | "reputation", include: number) =>
     documentOf(answerer.answerAddress(lookup, address, source, include), value, address);

@@ -2,7 +2,7 @@
 // has different texts, because its callers look up their visitors.
 
 import { formatPrefix, type IpAddress, parseIp, specialUse, toAsciiDomain } from "@inkling/engine";
-import { MAX_ASN } from "./network-summary.ts";
+import { MAX_ASN } from "./subject.ts";
 
 /**
  * @param text text that is not an address, network, AS number, domain or email address
