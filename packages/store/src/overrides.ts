@@ -73,7 +73,7 @@ export class OverrideStore {
   async load(): Promise<LoadedOverrides> {
     // Reads the stamp first. A change that happens in between is then read again rather than missed.
     const stamp = await this.readStamp();
-    return { stamp, overrides: await this.database.run((sql) => this.readInForce(sql)) };
+    return { stamp, overrides: await this.database.run((sql) => this.readActive(sql)) };
   }
 
   /**
@@ -83,11 +83,11 @@ export class OverrideStore {
    */
   async put(wanted: readonly NewOverride[], by: Author): Promise<OverrideWrite[]> {
     return this.change(async (tx) => {
-      const inForce = await this.readInForce(tx);
-      const bySubject = new Map(inForce.map((override) => [subjectText(override), override]));
+      const active = await this.readActive(tx);
+      const bySubject = new Map(active.map((override) => [subjectText(override), override]));
       const writes = plan(wanted, bySubject, (created) => this.makeOverride(created));
       const added = writes.filter(({ outcome }) => outcome === "added").map(({ override }) => override);
-      const total = inForce.length + added.length;
+      const total = active.length + added.length;
       if (total > MAX_OVERRIDES) {
         throw new OverrideConflictError("TOO_MANY", [
           `${total} overrides would be active; the maximum is ${MAX_OVERRIDES}`,
@@ -158,7 +158,7 @@ export class OverrideStore {
     });
   }
 
-  private async readInForce(sql: SQL): Promise<Override[]> {
+  private async readActive(sql: SQL): Promise<Override[]> {
     const now = this.database.now();
     const rows: OverrideRow[] = await sql`SELECT ${columns(sql)} FROM inkling_overrides o
       WHERE removed_at IS NULL AND (expires_at IS NULL OR expires_at > ${now}) ORDER BY created_at, id`;

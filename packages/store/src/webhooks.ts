@@ -106,8 +106,8 @@ export class WebhookStore {
       if (before === undefined) return undefined;
       const secret = this.newSecret();
       const webhook: Webhook = Object.freeze({ ...before, oldSecretUntil: overlapUntil });
-      await tx`UPDATE inkling_webhooks SET old_secret = secret, old_secret_until = ${overlapUntil} WHERE id = ${id}`;
-      await tx`UPDATE inkling_webhooks SET secret = ${secret} WHERE id = ${id}`;
+      await tx`UPDATE inkling_webhooks SET old_secret = secret, old_secret_until = ${overlapUntil}, secret = ${secret}
+        WHERE id = ${id}`;
       await this.audit(tx, by, "webhook-rotated", before, webhook);
       return { webhook, secret };
     }, true);
