@@ -187,7 +187,7 @@ export class Decider {
     if (reputation !== undefined)
       pipeline.countFlags(bitsOf(REPUTATION_FLAGS.filter((flag) => reputation[flag])), question);
     if (email?.disposable) pipeline.countDisposable(question);
-    if (place !== undefined) pipeline.countCountry(place.country.iso_code, question);
+    if (place !== undefined) pipeline.countCountry(() => place.country.iso_code, question);
   }
 }
 

@@ -118,8 +118,7 @@ export class Pipeline {
       this.countFlags(bitsOfAnswer(plainOf(outcome)), question);
       return;
     }
-    const weight = this.counts.sampleWeight(question.now);
-    if (weight > 0) this.counts.countCountry(this.countryOf(subject, question), weight);
+    this.countCountry(() => this.countryOf(subject, question), question);
   }
 
   /** Counts the flags that are set in an answer about an address. @param bits the flags, as bits */
@@ -139,10 +138,10 @@ export class Pipeline {
     if (key !== undefined) usage.record(key.id, "disposable", now);
   }
 
-  /** Counts a location's country. @param country ISO 3166-1 alpha-2 code */
-  countCountry(country: string | undefined, question: Question): void {
-    const weight = this.counts.sampleWeight(question.now);
-    if (weight > 0) this.counts.countCountry(country, weight);
+  /** Counts a location's country, if it is part of the sample. @param find returns an ISO 3166-1 alpha-2 code */
+  countCountry(find: () => string | undefined, { now }: Question): void {
+    const weight = this.counts.sampleWeight(now);
+    if (weight > 0) this.counts.countCountry(find(), weight);
   }
 
   /** Returns the ISO 3166-1 alpha-2 code of the country where an address is located. */
@@ -162,8 +161,7 @@ export class Pipeline {
       if (answer !== undefined) this.countFlags(bitsOfAnswer(answer), question);
       return;
     }
-    const weight = this.counts.sampleWeight(question.now);
-    if (weight > 0) this.counts.countCountry(segment.countryOf(record), weight);
+    this.countCountry(() => segment.countryOf(record), question);
   }
 
   /** Answers a lookup of an email address. Returns a promise only while DNS is queried. */
