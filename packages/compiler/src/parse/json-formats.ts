@@ -132,9 +132,21 @@ const WITH_PORT = /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+)):[0-9]{1,5}$/;
 export const JSON_NETWORKS = {
   "json-networks": parseNetworksAt,
   "signed-json": parseSigned,
-  // Lists of crawlers, in the format of Google and Microsoft.
-  "prefix-json": (body: Uint8Array) =>
-    parseNetworksAt(body, ["$.prefixes[*].ipv4Prefix", "$.prefixes[*].ipv6Prefix"]),
+  // Lists of crawlers, in the format of Google and Microsoft. A prefix of neither family means that the format has
+  // changed. Without the schema, the rest of the list would be used as if it were whole.
+  "prefix-json": jsonParser(
+    NetworkList,
+    z.object({
+      prefixes: z.array(
+        z.union([z.object({ ipv4Prefix: z.string() }), z.object({ ipv6Prefix: z.string() })]),
+      ),
+    }),
+    ({ prefixes }, list) =>
+      addEach(
+        list,
+        prefixes.map((row) => ("ipv4Prefix" in row ? row.ipv4Prefix : row.ipv6Prefix)),
+      ),
+  ),
   "fastly-json": jsonParser(
     NetworkList,
     z.object({ addresses: texts, ipv6_addresses: texts }),

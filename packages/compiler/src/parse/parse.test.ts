@@ -162,10 +162,10 @@ describe("samples of each network feed", () => {
     [
       "a prefix of neither family",
       "prefix-json",
-      '{"prefixes":[{"prefix":"192.0.2.0/24"}]}',
-      "has nothing at $.prefixes[*].ipv4Prefix",
+      '{"prefixes":[{"ipv4Prefix":"192.0.2.0/24"},{"prefix":"2001:db8::/32"}]}',
+      "expected format at prefixes.1",
     ],
-    ["no prefixes", "prefix-json", '{"creationTime":"2026-08-01"}', "has nothing at $.prefixes"],
+    ["no prefixes", "prefix-json", '{"creationTime":"2026-08-01"}', "expected format at prefixes"],
     [
       "Fastly's without IPv6",
       "fastly-json",
