@@ -20,7 +20,7 @@ export interface Peers {
 
 /**
  * One request. It keeps the release and overrides that were current when it started, so that no answer mixes two
- * versions.
+ * versions. Only a stream that takes long replaces its release (batch/stream.ts).
  */
 export class Exchange implements Question {
   readonly request: Request;
@@ -34,7 +34,7 @@ export class Exchange implements Question {
   readonly traceparent: string | undefined;
   readonly now: number;
   readonly span: RequestSpan | undefined;
-  readonly release: LoadedRelease | undefined;
+  release: LoadedRelease | undefined;
   readonly overrides: Overrides;
   readonly allowMissing: boolean;
   private readonly services: ThreadServices;

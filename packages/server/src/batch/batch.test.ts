@@ -830,6 +830,22 @@ describe("a stream while things change", () => {
     expect(response.headers.get("inkling-data-version")).toBe("Boxford");
   });
 
+  test("does not keep its first release in memory after that, which would keep its files open", async () => {
+    const set = setUp();
+    const { answer, reader } = await send(set);
+    const first = new WeakRef(set.state.release!);
+    await answer(`"${KNOWN}"\n`);
+    set.state.release = release("Newtown");
+    set.at.ms = HOLD_MS;
+    await answer(`"${KNOWN}"\n`);
+    for (let i = 0; i < 50 && first.deref() !== undefined; i++) {
+      await Bun.sleep(1); // a WeakRef keeps its target until the event loop continues
+      Bun.gc(true);
+    }
+    expect(first.deref()).toBeUndefined();
+    await reader.cancel();
+  });
+
   test("takes overrides as they come", async () => {
     const set = setUp();
     const { body, feed } = fed();

@@ -14,7 +14,6 @@
 // A stream keeps its release for HOLD_MS, the time for which an answer may be cached (`max-age=300`). Then it changes to
 // the current release between two lines, so that a stream that runs for hours does not keep an old release's files open.
 
-import type { LoadedRelease } from "@inkling/engine";
 import { type Problem, problem } from "../http/problems.ts";
 import type { Question } from "../lookup/pipeline.ts";
 import type { ThreadServices } from "../lookup/thread-services.ts";
@@ -76,7 +75,6 @@ export class BatchStream {
   private readonly meter: KeyMeter;
   private readonly gzip: GzipPieces | undefined;
   private readonly resolve: (values: number) => void;
-  private release: LoadedRelease | undefined;
   private heldSince: number;
   private keyChecked: number;
   private values = 0;
@@ -106,7 +104,6 @@ export class BatchStream {
     this.answers = makeAnswers(this.out);
     this.meter = new KeyMeter(services, call);
     if (mayZip) this.gzip = new GzipPieces();
-    this.release = call.question.release;
     this.heldSince = services.elapsed();
     this.keyChecked = this.heldSince;
     ({ promise: this.ended, resolve: this.resolve } = Promise.withResolvers<number>());
@@ -133,9 +130,9 @@ export class BatchStream {
     }
     if (elapsed - this.heldSince >= HOLD_MS) {
       this.heldSince = elapsed;
-      this.release = services.releases.current;
+      call.question.release = services.releases.current;
     }
-    const { release } = this;
+    const { release } = call.question;
     const overrides = services.overrides.current;
     const findCaller = () => call.question.findCaller();
     return { key, release, overrides, now, allowMissing, isSandbox, wants, ids, findCaller };
