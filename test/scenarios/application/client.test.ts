@@ -46,6 +46,10 @@ const recipes = ["express", "fastify", "hono", "next"].map((framework) => {
   const isIt = (text: string) => text.includes(`"@inkling/client/${framework}"`);
   return [...SIGN_UP.matchAll(/^```[jt]s\n([\s\S]*?)^```$/gm)].map(([, text]) => text!).find(isIt)!;
 });
+const ROUTE_WITH_REF = partOf(SIGN_UP, "// In JavaScript, leave out");
+recipes.push(
+  recipes[0]!.replace(/^\/\/.*\n/, "").replace(/^app\.post[\s\S]*?^\}\);\n/m, () => ROUTE_WITH_REF),
+);
 const [NODE_RUNNER] = /^import .* from "node:test";$/m.exec(ROUTE_TESTS)!;
 const [, CASES] = /^```ts\n(\/\/ the end of the test's file\n[\s\S]*?)^```$/m.exec(ROUTE_TESTS)!;
 /** The route that asks everybody for the CAPTCHA during an outage. */
@@ -53,6 +57,7 @@ const ASKING_ROUTE = partOf(OUTAGES, '  app.post("/sign-up", protect(inkling, op
 type Files = readonly (readonly [name: string, text: string])[];
 const routeTest = (framework: string): Files =>
   filesIn(sectionOf(README, `In ${framework}`)).map(([name, head]) => [basename(name), head + CASES!]);
+const LOGIN_TEST = filesIn(sectionOf(LOGIN, "The check"), sectionOf(LOGIN, "Unit test"));
 /** The pages' unit tests, each with the modules that it tests. */
 const UNIT_TESTS: Readonly<Record<string, Files>> = {
   Express: [...filesIn(CAPTCHA_SERVER), ...routeTest("Express")],
@@ -72,12 +77,23 @@ const UNIT_TESTS: Readonly<Record<string, Files>> = {
     ["sign-up.ts", filesIn(sectionOf(MIDDLEWARE, "Next.js")).find(([name]) => name === "app/sign-up.ts")![1]],
     ...routeTest("Next.js"),
   ],
-  logins: [...filesIn(sectionOf(LOGIN, "The check")), ...filesIn(sectionOf(LOGIN, "Unit test"))],
+  logins: LOGIN_TEST,
+  "logins with a CAPTCHA instead of a second factor": LOGIN_TEST.map(
+    ([name, text]) =>
+      [
+        name,
+        name === "attempts.ts"
+          ? text.replace(/^ {4}if \(action === "challenge"\).*\n/m, () =>
+              partOf(LOGIN, '    if (action === "challenge" && solved'),
+            )
+          : text.replace(/^.*"second factor"\);\n/gm, () => partOf(LOGIN, "    assert.equal((await logIn(")),
+      ] as const,
+  ),
 };
 const LOGIN_ROUTES: Readonly<Record<string, Files>> = Object.fromEntries(
   ["Express", "Fastify", "Hono", "Next.js", "Sign-up and login together"].map((framework) => [
     `login ${framework}`,
-    filesIn(sectionOf(LOGIN, "The check"), sectionOf(LOGIN, framework)).map(
+    filesIn(CAPTCHA_SERVER, sectionOf(LOGIN, "The check"), sectionOf(LOGIN, framework)).map(
       ([name, text]) => [basename(name), text.replace("../../attempts", "./attempts")] as const,
     ),
   ]),
@@ -407,7 +423,12 @@ describe.each(RUNTIMES.filter(([, [program]]) => program !== ""))("on %s", (name
       );
       writeFiles(folder, compiled);
       const [file] = compiled.at(-1)!;
-      await run([command[0], ...(name === "Bun" ? ["test"] : ["--test"]), `./${file}`], folder);
+      const output = await run(
+        [command[0], ...(name === "Bun" ? ["test"] : ["--test"]), `./${file}`],
+        folder,
+      );
+      if (/^Node/.test(name) && framework === "Next.js")
+        for (const [count] of ROUTE_TESTS.matchAll(/(?<=^ℹ ).+$/gm)) expect(output).toContain(count);
     });
 
     test("the server action for Next.js answers each visitor", async () => {
@@ -493,7 +514,9 @@ describe("vitest", () => {
     writeFiles(folder, files);
     symlinkSync(PEERS, join(folder, "node_modules"));
     const printed = await run(["env", "NO_COLOR=1", NODE, join(PEERS, "vitest/vitest.mjs"), "run"], folder);
-    const [shown] = /^ +Tests .*$/m.exec(framework === "logins" ? "      Tests  5 passed (5)" : ROUTE_TESTS)!;
+    const [shown] = /^ +Tests .*$/m.exec(
+      framework.startsWith("logins") ? "      Tests  5 passed (5)" : ROUTE_TESTS,
+    )!;
     expect(printed).toContain(shown);
     tried(
       import.meta.path,

@@ -2,7 +2,7 @@
 // page, on its runtime, and sends the recipes the page's curl lines. A recipe whose framework is missing on this machine
 // is skipped and named.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { STARTER_RULESET } from "@inkling/contract";
@@ -28,6 +28,7 @@ const LOGIN_PAGE = readFileSync(join(ROOT, "docs/login-protection.md"), "utf8");
 const PYTHON_CAPTCHA_PAGE = readFileSync(join(ROOT, "docs/captcha-python.md"), "utf8");
 const PYTHON_LOGIN_PAGE = readFileSync(join(ROOT, "docs/login-python.md"), "utf8");
 const OUTAGES_PAGE = readFileSync(join(ROOT, "docs/outages.md"), "utf8");
+const ONE_HOST_PAGE = readFileSync(join(ROOT, "docs/one-host.md"), "utf8");
 /** Where Python finds the client. */
 const PYTHONPATH = join(ROOT, "packages/python");
 const NODE = Bun.which("node")!;
@@ -39,6 +40,16 @@ const [, HOOK_SECRET] = /^INKLING_SUPABASE_HOOK_SECRET=v1,whsec_(\w+) npm start$
 const PROXY = SMALL_NETWORK.replace("0/24", "142");
 /** No service has port 2, and only root could listen there. */
 const NOWHERE = "http://127.0.0.1:2";
+/** The browser of a visitor whom a rule lets in and wants a person to look at. */
+const REVIEWED = "a browser to review";
+const REVIEW_RULE = `
+[[rule]]
+name = "review"
+when = 'user_agent == "${REVIEWED}"'
+then = "allow"
+review = true
+mode = "live"
+`;
 
 const project = temporaryFolder();
 const children: Bun.Subprocess[] = [];
@@ -71,7 +82,10 @@ beforeAll(async () => {
   smallRelease(dataDir, 1);
   const store = await openStore(`sqlite://${join(dataDir, "inkling.db")}`);
   const [, text] = /^```toml\n([\s\S]*?)^```$/m.exec(CAPTCHA_PAGE)!;
-  await store.rulesets.publish({ text: text!, note: "test" }, { author: "test", source: "cli" } as never);
+  await store.rulesets.publish({ text: text! + REVIEW_RULE, note: "test" }, {
+    author: "test",
+    source: "cli",
+  } as never);
   await store.close();
   const options = { supabaseHookSecret: [HOOK_SECRET] };
   [inkling] = await Promise.all([startServerOn(dataDir, options), installClient(project)]);
@@ -79,6 +93,18 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const child of children) child.kill();
   await inkling.server.stop();
+});
+
+/** Number of children that were started before the test. */
+let earlier = 0;
+beforeEach(() => {
+  earlier = children.length;
+});
+afterEach(async () => {
+  for (const child of children.splice(earlier)) {
+    child.kill();
+    await child.exited;
+  }
 });
 
 type Command = (file: string, port: string) => readonly string[];
@@ -103,7 +129,7 @@ interface Recipe {
   readonly prepare?: (folder: string) => Promise<unknown>;
 }
 
-/** Starts a recipe with its port and Inkling's address in place of the page's. */
+/** Starts a recipe with its port in place of the page's, and Inkling's address as a variable or in place of the page's. */
 async function start(
   section: string,
   {
@@ -123,13 +149,15 @@ async function start(
   for (const [name, code] of files) {
     path = join(folder, name);
     mkdirSync(dirname(path), { recursive: true });
-    appendFileSync(path, change(code.replaceAll("3000", port).replace("http://127.0.0.1:8080", origin)));
+    const located = code.includes("SERVER") ? code : code.replace("http://127.0.0.1:8080", origin);
+    appendFileSync(path, change(located.replaceAll("3000", port)));
   }
   await prepare?.(folder);
   const child = Bun.spawn([...command(path, port)], {
     cwd: folder,
     env: {
       ...process.env,
+      SERVER: origin,
       KEY: key,
       SIGN_UP_KEY: key,
       LOGIN_KEY: key,
@@ -299,6 +327,45 @@ describe.each(
     const response = await fetch(`${url}${path}`, { method: "POST", headers, body });
     expect([response.status, await response.json()]).toEqual([201, { account: "to be confirmed" }]);
   });
+  test("with a rule that asks for a review: a confirmation", async () => {
+    const url = await start(section, recipe, { key: inkling.keys.live });
+    const signUp = async (agent: string) => {
+      const headers = {
+        "Content-Type": "application/json",
+        "X-Forwarded-For": "8.8.8.8",
+        "User-Agent": agent,
+      };
+      const body = JSON.stringify({ email: "jane@gmail.com" });
+      return (await fetch(`${url}${path}`, { method: "POST", headers, body })).json();
+    };
+    expect(await signUp("another browser")).toEqual({ account: "created" });
+    expect(await signUp(REVIEWED)).toEqual({ account: "to be confirmed" });
+  });
+});
+
+test("the route with a reference of its own sends it to Inkling", async () => {
+  const route = partOf(PAGE, "// In JavaScript, leave out");
+  const change = (code: string) =>
+    typeScript.transformSync(code.replace(/^app\.post[\s\S]*?^\}\);\n/m, () => route));
+  const refs: unknown[] = [];
+  const decider = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    async fetch(request) {
+      const { ref } = (await request.json()) as { readonly ref: string };
+      refs.push(ref);
+      return Response.json({ id: "asm_1", action: "allow", review: false, score: 0, reasons: [] });
+    },
+  });
+  const url = await start("Express", { ...RECIPES.Express!, change }, { origin: decider.url.origin });
+  const headers = { "Content-Type": "application/json", "X-Forwarded-For": "192.0.2.1" };
+  const body = JSON.stringify({ email: "jane@example.com" });
+  for (let i = 0; i < 2; i++) {
+    const response = await fetch(`${url}/sign-up`, { method: "POST", headers, body });
+    expect(await response.json()).toEqual({ account: "created", ref: refs[i] });
+  }
+  expect(new Set(refs).size).toBe(2);
+  await decider.stop(true);
 });
 
 const SITEVERIFY = /https:\/\/challenges\S+siteverify/;
@@ -380,10 +447,7 @@ describe.each(Object.entries(CAPTCHAS))("the CAPTCHA in %s", (name, recipe) => {
   const { section = name } = recipe;
   const tokens = new Set(["solved-1", "solved-2"]);
   const siteverify = startSiteverify(tokens);
-  const change = (code: string) =>
-    (recipe.change?.(code) ?? code)
-      .replace(SITEVERIFY, siteverify.url.href)
-      .replace("http://127.0.0.1:8080", inkling.origin);
+  const change = (code: string) => (recipe.change?.(code) ?? code).replace(SITEVERIFY, siteverify.url.href);
   let url: string;
   beforeAll(async () => {
     url = await start(section, { ...recipe, change }, { key: inkling.keys.live });
@@ -446,10 +510,7 @@ describe.each(Object.entries(CAPTCHAS))("the CAPTCHA in %s", (name, recipe) => {
       expect(await signUp(more)).toEqual([201, { account: "to be confirmed" }]);
   });
   test("without a server: a confirmation", async () => {
-    url = await start(section, {
-      ...recipe,
-      change: (code) => change(code).replace(inkling.origin, NOWHERE),
-    });
+    url = await start(section, { ...recipe, change }, { origin: NOWHERE });
     expect(await signUp({})).toEqual([201, { account: "to be confirmed" }]);
   });
 });
@@ -526,6 +587,18 @@ describe.each(
 /** The files that a browser reads on the page of the login. */
 const LOGIN_PUBLIC = namedBlocks(LOGIN_PAGE, "js|html");
 const loginFiles = (framework: string) => filesOf(LOGIN_PAGE, "The check", framework);
+/** The modules of a login with the CAPTCHA page's `isSolved`, as imported in the page. */
+const withTurnstile = (files: Iterable<Files[number]>, path: string): Files => {
+  expect(LOGIN_PAGE.replace(/\s+/g, " ")).toContain(
+    '`import { isSolved } from "./turnstile.js";`, in Next.js from `"./turnstile"`, with both files in `app/`',
+  );
+  const module = path.startsWith("app/") ? "./turnstile" : "./turnstile.js";
+  const changed = [...files].map(
+    ([name, code]) =>
+      [name, code.replace(/^const isSolved = .*$/m, `import { isSolved } from "${module}";`)] as const,
+  );
+  return [[path, captchaFiles().get("turnstile.ts")!], ...changed];
+};
 const pythonLogin = (framework: string) => filesOf(PYTHON_LOGIN_PAGE, "The check", framework);
 const LOGIN_IN_NEXT = [...loginFiles("Next.js")].map(
   ([name, code]) => [name === "attempts.ts" ? "app/attempts.ts" : name, code] as const,
@@ -556,7 +629,9 @@ function loginInDjango(): Recipe {
 }
 const LOGINS: Readonly<Record<string, Recipe | undefined>> = {
   Express: transpiled(loginFiles("Express"), LOGIN_PUBLIC),
-  "Express, with sign-ups": transpiled(loginFiles("Sign-up and login together")),
+  "Express, with sign-ups": transpiled(
+    new Map([...captchaFiles(), ...loginFiles("Sign-up and login together")]),
+  ),
   Fastify: transpiled(loginFiles("Fastify")),
   Hono: { command: onBun, files: loginFiles("Hono") },
   "Next.js": { ...routed(LOGIN_IN_NEXT), path: "/api/login" },
@@ -591,6 +666,15 @@ const WITHOUT_SECOND_FACTOR: Readonly<Record<string, Recipe | undefined>> = {
       ),
   },
 };
+/** The rows of the page's table: answers with a second factor (0) or with a CAPTCHA instead (1). */
+function expectedLogins(column: 0 | 1) {
+  const rows = [...sectionOf(LOGIN_PAGE, "Try it").matchAll(/^\| .* \| (\d{3} `.*`) \| (\d{3} `.*`) \|$/gm)];
+  expect(rows).toHaveLength(5);
+  return rows.map((row) => {
+    const [, status, text] = /^(\d{3}) `(.*)`$/.exec(row[column + 1]!)!;
+    return [Number(status), expect.stringContaining(text!)];
+  });
+}
 describe.each(Object.entries(LOGINS))("logins in %s", (name, recipe) => {
   if (recipe === undefined) {
     test.skip(`needs ${NEEDED[name] ?? "the packages fastapi, uvicorn, django and flask"}`, () => {});
@@ -598,9 +682,13 @@ describe.each(Object.entries(LOGINS))("logins in %s", (name, recipe) => {
   }
   const { path = "/login" } = recipe;
   const headersFor = recipe.headersFor ?? (async () => ({}));
-  const send = async (url: string, body: object, from: string) => {
+  const send = async (url: string, body: object, from?: string) => {
     const more = await headersFor(`${url}${path}`);
-    const headers = { "Content-Type": "application/json", "X-Forwarded-For": from, ...more };
+    const headers = {
+      "Content-Type": "application/json",
+      ...(from !== undefined && { "X-Forwarded-For": from }),
+      ...more,
+    };
     return fetch(`${url}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
   };
   const logIn = async (...sent: Parameters<typeof send>) => {
@@ -612,19 +700,27 @@ describe.each(Object.entries(LOGINS))("logins in %s", (name, recipe) => {
   const wrong = [401, { error: "The email address or the password is wrong." }];
   test("answer as the page's table says", async () => {
     const url = await start(`login ${name}`, recipe);
-    const expected = expectedRows(LOGIN_PAGE);
-    expect(expected).toHaveLength(5);
     const headers = await headersFor(`${url}${path}`);
-    expect(await sendLines(LOGIN_PAGE, `${url}${path}`, headers)).toEqual(expected as never);
+    expect(await sendLines(LOGIN_PAGE, `${url}${path}`, headers)).toEqual(expectedLogins(0) as never);
+  });
+  test("answer as the page's lines about outages say", async () => {
+    const url = await start(`login ${name}`, recipe);
+    const headers = await headersFor(`${url}${path}`);
+    const attempts = partOf(OUTAGES_PAGE, "log_in 203.0.113.17");
+    const expected = [...attempts.matchAll(/# (\d+)/g)].map(([, status]) => Number(status));
+    expect(expected).toHaveLength(3);
+    const page = LOGIN_PAGE.replace(/^log_in 192[\s\S]*?(?=^```$)/m, () => attempts);
+    const answers = await sendLines(page, `${url}${path}`, headers);
+    expect(answers.map(([status]) => status)).toEqual(expected);
+    expect(answers[1]![1]).toContain("second factor");
   });
   const withCaptcha = WITHOUT_SECOND_FACTOR[name];
   if (withCaptcha !== undefined)
     test("without a second factor, ask for the CAPTCHA", async () => {
       const url = await start(`login ${name}`, withCaptcha);
       const asked = [403, { next: "captcha", captcha: TURNSTILE_SITE_KEY }];
+      expect(await sendLines(LOGIN_PAGE, `${url}${path}`)).toEqual(expectedLogins(1) as never);
       expect(await logIn(url, right, "192.0.2.6")).toEqual(asked);
-      expect(await logIn(url, right, "192.0.2.6")).toEqual(asked);
-      expect(await logIn(url, { ...right, "cf-turnstile-response": "solved" }, "192.0.2.6")).toEqual(welcome);
     });
   test("ask for a CAPTCHA by account and by address, and refuse whom Inkling denies", async () => {
     const url = await start(`login ${name}`, recipe);
@@ -641,13 +737,17 @@ describe.each(Object.entries(LOGINS))("logins in %s", (name, recipe) => {
   });
   if (["Flask", "FastAPI", "Django"].includes(name))
     test("set a session only with the right password, unless Inkling denies", async () => {
-      const url = await start(`login ${name}`, recipe);
+      const [, trial] = /write `(\.get\(.*?\))` for the trial/.exec(PYTHON_LOGIN_PAGE)!;
+      const change = (code: string) =>
+        (recipe.change?.(code) ?? code).replace('.get("X-Forwarded-For")', trial!);
+      const url = await start(`login ${name}`, { ...recipe, change });
       const sessionOf = async (...sent: Parameters<typeof send>) => {
         const response = await send(...sent);
         return [response.status, /session(?:id)?=/.test(response.headers.get("set-cookie") ?? "")];
       };
       expect(await sessionOf(url, right, "192.0.2.1")).toEqual([200, true]);
       expect(await sessionOf(url, right, "192.0.2.6")).toEqual([403, true]); // for the second factor
+      expect(await sessionOf(url, right)).toEqual([403, true]); // in a browser, for a trial
       expect(await sessionOf(url, right, "192.0.2.7")).toEqual([403, false]);
       expect(await sessionOf(url, { ...right, password: "wrong" }, "192.0.2.1")).toEqual([401, false]);
     });
@@ -660,24 +760,68 @@ describe.each(Object.entries(LOGINS))("logins in %s", (name, recipe) => {
     expect((await logIn(refusing, {}, "192.0.2.1"))[0]).toBeGreaterThanOrEqual(401);
   });
 });
-test("the rule for logins matches after the attempts of the page", async () => {
+test("sign-ups beside logins get the CAPTCHA, and 503 without a public address", async () => {
+  const siteverify = startSiteverify(new Set());
+  const change = (code: string) => code.replace(SITEVERIFY, siteverify.url.href);
+  const url = await start("both", { ...LOGINS["Express, with sign-ups"]!, change });
+  expect((await sendLines(CAPTCHA_PAGE, `${url}/sign-up`)).map(([status]) => status)).toEqual([403, 201]);
+  const headers = { "Content-Type": "application/json" };
+  const body = JSON.stringify({ email: "jane@example.com" });
+  expect((await fetch(`${url}/sign-up`, { method: "POST", headers, body })).status).toBe(503);
+  await siteverify.stop(true);
+});
+
+test("logins in Next.js ask Cloudflare about the token", async () => {
+  const siteverify = startSiteverify(new Set(["right"]));
+  const recipe = routed(withTurnstile(LOGIN_IN_NEXT, "app/turnstile.ts"));
+  const change = (code: string) => code.replace(SITEVERIFY, siteverify.url.href);
+  const url = await start("login Next.js", { ...recipe, change });
+  const logIn = async (password: string, token?: string) => {
+    const headers = { "Content-Type": "application/json", "X-Forwarded-For": "192.0.2.6" };
+    const body = JSON.stringify({ email: "jane@example.com", password, "cf-turnstile-response": token });
+    return (await fetch(`${url}/api/login`, { method: "POST", headers, body })).json();
+  };
+  await logIn("wrong");
+  expect(await logIn("correct horse", "solved")).toEqual({ next: "captcha", captcha: TURNSTILE_SITE_KEY });
+  expect(await logIn("correct horse", "right")).toEqual({ next: "second factor" });
+  await siteverify.stop(true);
+});
+
+test("the rule for logins matches after the attempts of the page, and one-host.md checks its keys", async () => {
   const dataDir = temporaryFolder();
   smallRelease(dataDir, 1);
   const store = await openStore(`sqlite://${join(dataDir, "inkling.db")}`);
   const author = { author: "test", source: "cli" } as never;
   await store.rulesets.publish({ text: STARTER_RULESET, note: "test" }, author);
   await store.close();
+  const shell = (command: string) =>
+    run(
+      ["env", `INKLING_DATA_DIR=${dataDir}`, `PATH=${ROOT}:${process.env.PATH}`, "sh", "-c", command],
+      ROOT,
+    );
+  const [create] = partOf(LOGIN_PAGE, "export KEY=$(cd ../inkling").split("\n");
+  const key = (await shell(`${create!.replace("../inkling", ".")}\necho $KEY`)).trim();
+  const creations = partOf(ONE_HOST_PAGE, "inkling keys create --name sign-up").split("\n").slice(0, 3);
+  const keys: string[] = [];
+  for (const line of creations) keys.push((await shell(line)).trim());
   const server = new ServerProgram({ dataDir, env: { INKLING_DECISIONS: "1" } });
   await server.ready();
   const origin = `http://127.0.0.1:${server.port}`;
-  const url = await start("the rule", LOGINS.Express!, { key: server.token, origin });
+  const url = await start("the rule", LOGINS.Express!, { key, origin });
   const loop = partOf(LOGIN_PAGE, "for n in");
   await run(["sh", "-c", `FORM=${url}/login\n${loop}`], project);
   const [command] = partOf(LOGIN_PAGE, "./inkling decisions").split("\n");
-  const list = await run(["env", `INKLING_DATA_DIR=${dataDir}`, "sh", "-c", command!], ROOT);
+  const list = await shell(command!);
   const [shown] = /^WHEN [\s\S]*?^```$/m.exec(LOGIN_PAGE)!;
   const cells = (text: string) => [...text.matchAll(/ (\w+_failed|credential\S+) /g)].map(([, cell]) => cell);
   expect(cells(list)).toEqual(cells(shown));
+  const check = partOf(ONE_HOST_PAGE, 'curl --fail -H "Authorization').replace(
+    "https://inkling.example",
+    origin,
+  );
+  const checkKey = (one: string) => shell(check.replace("ink_live_…", one));
+  for (const one of keys.slice(0, 2)) expect(await checkKey(one)).toContain('"action":"allow"');
+  await expect(checkKey(keys[2]!)).rejects.toThrow("ended with 22");
   server.kill();
 });
 
@@ -720,13 +864,17 @@ test("the CAPTCHA is asked of everybody during an outage, with the other route o
 });
 
 test("the page of the login shows the CAPTCHA, and sends its token", async () => {
-  const site = await start("page login", LOGINS.Express!);
+  const [, loopback] = /add `(loopback: ".*?")` beside `trustProxy`/.exec(LOGIN_PAGE)!;
+  const siteverify = startSiteverify(new Set(["solved"]));
+  const recipe = transpiled(new Map(withTurnstile(loginFiles("Express"), "turnstile.ts")), LOGIN_PUBLIC);
+  const change = (code: string) =>
+    code.replace(SITEVERIFY, siteverify.url.href).replace("trustProxy: 1", `$&, ${loopback}`);
+  const site = await start("page login", { ...recipe, change });
   const browser = await launchBrowser();
   try {
     const faults: string[] = [];
-    const options = { extraHTTPHeaders: { "X-Forwarded-For": "192.0.2.6" } };
     const isOurs = (origin: string) => [site, "https://challenges.cloudflare.com"].includes(origin);
-    const page = await openPage(browser, options, faults, isOurs);
+    const page = await openPage(browser, {}, faults, isOurs);
     let isBlocked = true;
     await page.route("https://challenges.cloudflare.com/**", (route) =>
       route.fulfill({ contentType: "text/javascript", body: isBlocked ? "" : TURNSTILE }),
@@ -751,7 +899,7 @@ test("the page of the login shows the CAPTCHA, and sends its token", async () =>
     await logIn("correct horse", "Please enter the code");
     expect(faults).toEqual([]);
   } finally {
-    await browser.close();
+    await Promise.all([browser.close(), siteverify.stop(true)]);
   }
 });
 
