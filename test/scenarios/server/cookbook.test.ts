@@ -9,6 +9,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -39,7 +40,7 @@ const GEOIP2 = "/usr/lib/nginx/modules/ngx_http_geoip2_module.so";
 const folder = temporaryFolder();
 const programs = temporaryFolder();
 const data = temporaryFolder();
-let releaseId = "";
+let [earlierId, releaseId] = ["", ""];
 
 function program(name: string, script: string): void {
   writeFileSync(join(programs, name), `#!/bin/sh\n${script}\n`);
@@ -64,8 +65,11 @@ function calls(): string[] {
 }
 
 beforeAll(() => {
+  const current = () => readFileSync(join(data, "current"), "utf8").trim().slice(-12);
+  smallRelease(data, 0, [], [], true);
+  earlierId = current();
   smallRelease(data, 1, [], [], true);
-  releaseId = readFileSync(join(data, "current"), "utf8").trim().slice(-12);
+  releaseId = current();
   const inkling = `"${process.execPath}" "${join(ROOT, "packages/cli/src/main.ts")}"`;
   program("inkling", `INKLING_DATA_DIR="${data}" exec ${inkling} "$@"`);
   for (const name of ["nft", "clickhouse-client"]) program(name, `echo "${name} $*" >> "${folder}/calls"`);
@@ -185,7 +189,7 @@ withPrograms(
     const young = { is_tor_exit: 1, is_abuser: 1, is_proxy: 1, geolocation: 1, asn: 1, "as-metadata": 1 };
     const stubs = temporaryFolder();
     const home = temporaryFolder();
-    const daily = async (update: number, status: number, ages: object = young) => {
+    const daily = async (update: number, status: number, ages: object = young, release = "") => {
       const stub = (name: string, text: string) =>
         writeFileSync(join(stubs, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
       const real = join(programs, "inkling");
@@ -193,14 +197,15 @@ withPrograms(
         "inkling",
         `case "$2" in
 update) exit ${update};;
-status) echo '${JSON.stringify({ ages, release: { id: releaseId, feeds: [] } })}'; exit ${status};;
+status) echo '${JSON.stringify({ name: "night", ages, release: { id: releaseId, feeds: [] } })}'; exit ${status};;
 esac
 echo "$*" >>"${folder}/exports"
 exec "${real}" "$@"`,
       );
       for (const name of ["psql", "clickhouse-client", "bq"])
         stub(name, `echo "${name} $*" >> "${folder}/calls"`);
-      await run(["env", `HOME=${home}`, `PATH=${stubs}:${process.env.PATH}`, "sh", "-c", script], home);
+      const path = `PATH=${stubs}:${process.env.PATH}`;
+      await run(["env", `HOME=${home}`, path, `RELEASE=${release}`, "sh", "-c", script], home);
     };
     await daily(3, 0);
     expect(calls()).toEqual([
@@ -218,6 +223,20 @@ exec "${real}" "$@"`,
     const outputs = [...script.matchAll(/--out (\S+\.\w+)$/gm)].map(([, name]) => name!);
     expect(outputs).toHaveLength(8);
     for (const name of outputs) expect([name, existsSync(join(home, name))]).toEqual([name, true]);
+    const dates = readFileSync(join(home, "dates.json"), "utf8");
+    const yesterday = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+    expect(JSON.parse(dates)).toEqual({
+      night: Object.fromEntries(Object.keys(young).map((answer) => [answer, yesterday])),
+    });
+    const [previous = ""] = readdirSync(join(home, "previous"));
+    expect(readdirSync(join(home, "previous", previous)).sort()).toEqual(
+      [
+        "dates.json",
+        ...outputs
+          .filter((name) => name.endsWith(".csv"))
+          .flatMap((name) => [name, `${name}.attribution.txt`]),
+      ].sort(),
+    );
     const [, listed = ""] = /It replaces (.*?), and no other/s.exec(PAGE) ?? [];
     const files = [...listed.matchAll(/`(.*?)`/g)].map(([, name]) => name!).sort();
     expect(files).toEqual(readdirSync(userFiles).sort());
@@ -228,11 +247,19 @@ exec "${real}" "$@"`,
       await expect(daily(update, status)).rejects.toThrow();
     await expect(daily(0, 0, { ...young, is_tor_exit: 200_000 })).rejects.toThrow('{"is_tor_exit":2}');
     expect(readFileSync(join(folder, "calls"), "utf8")).toBe("");
+
+    writeFileSync(join(folder, "exports"), "");
+    await daily(1, 3, {}, earlierId); // an earlier release: no update, and no check of the current release
+    expect(calls()).toContain("psql -q -v ON_ERROR_STOP=1 -f load.sql");
+    const again = readFileSync(join(folder, "exports"), "utf8").trim().split("\n");
+    expect(again.filter((line) => line.includes(`--release ${earlierId} `))).toHaveLength(9);
+    expect(readFileSync(join(home, "dates.json"), "utf8")).toBe(dates);
+    await expect(daily(0, 0, young, "0123456789ab")).rejects.toThrow("0123456789ab");
   },
 );
 
 test("a stale export is printed, and so is a missing one", async () => {
-  const [, check = ""] = /^```sh\n(cd "\$HOME\/exports"[\s\S]*?)^```$/m.exec(PAGE) ?? [];
+  const check = blocks("DuckDB").find((text) => text.startsWith("cd "))!;
   const home = temporaryFolder();
   mkdirSync(join(home, "exports"));
   const names = ["countries.parquet", "reputation.parquet", "network.parquet", "disposable.parquet"];
@@ -244,6 +271,26 @@ test("a stale export is printed, and so is a missing one", async () => {
   const old = new Date(Date.now() - 27 * 3_600_000);
   utimesSync(join(home, "exports", names[1]!), old, old);
   expect(await printed()).toBe(found(names[1]!));
+});
+
+test("after a bad night: the earlier releases, in the form of the sample", async () => {
+  const [, list = "", sample = "", diff = ""] = [
+    ...PAGE.matchAll(
+      /^```sh\n(cd "\$HOME[\s\S]*?)^```\n\n```\n(Releases kept: [\s\S]*?)^```[\s\S]*?^```sh\n(inkling data diff .*)$/gm,
+    ),
+  ][0]!;
+  const home = temporaryFolder();
+  mkdirSync(join(home, "exports"));
+  writeFileSync(join(home, "exports/daily.sh"), blocks("Every night")[0]!);
+  const printed = await shell(`export HOME="${home}"\n${list}\necho "$INKLING_DATA_DIR"`);
+  const name = /\d{8}T\d{9}Z-[0-9a-f]{12}/g;
+  expect(printed.replaceAll(name, "NAME")).toBe(
+    `${sample.replaceAll(name, "NAME")}${join(home, "inkling-data")}\n`,
+  );
+  const [newer, older] = sample.match(name)!.map((release) => release.slice(-12));
+  expect(diff).toBe(`inkling data diff ${older} ${newer}`);
+  const changes = await shell(diff.replace(older!, earlierId).replace(newer!, releaseId));
+  expect(changes).toContain(`-${releaseId}, built`);
 });
 
 withPrograms("incomplete flags: the script stops", ["jq"], true, async () => {
@@ -261,7 +308,7 @@ withPrograms("incomplete flags: the script stops", ["jq"], true, async () => {
 });
 
 withPrograms("limits for each flag: too old, or of unknown age", ["jq"], true, async () => {
-  const [, check = ""] = /^(jq -e '[(][.]ages[\s\S]*?)^release=/m.exec(blocks("Every night")[0]!) ?? [];
+  const [, check = ""] = /^( *jq -e '[(][.]ages[\s\S]*?)^ *jq -c/m.exec(blocks("Every night")[0]!) ?? [];
   const [, limits = ""] = /\{(is_tor_exit: .*?)\}/.exec(check) ?? [];
   const feeds = limits.split(", ").map((limit) => {
     const [name = "", days] = limit.replaceAll('"', "").split(": ");
@@ -507,18 +554,27 @@ INSERT INTO visits VALUES (1, '${PROXY}'), (2, '${OTHER}'), (3, '2001:db8::1');\
     writeFileSync(join(folder, name), sql);
     return shell(`psql --no-psqlrc -v ON_ERROR_STOP=1 -qAt "${postgres!.url()}" -f ${name} | sort`);
   };
-  const [tables, load, , joined, convert, stale = ""] = blocks("PostgreSQL");
+  const [tables, load, , age = "", joined, convert, stale = ""] = blocks("PostgreSQL");
   const [, , , , view = "", replaceDay = "", loadDay = ""] = blocks("History");
-  await shell(`release=${releaseId}\n${nightly("PostgreSQL").replace(/^psql.*$/m, "")}`);
+  /** Runs a page's psql commands on this database. */
+  const onDatabase = (script: string) =>
+    shell(`export PGURL="${postgres!.url()}"\n${script.replaceAll(/^psql/gm, 'psql "$PGURL"')}`);
+  writeFileSync(
+    join(folder, "dates.json"),
+    `{"${readFileSync(join(data, "current"), "utf8").trim()}":{"is_proxy":"2026-01-01T00:00:00Z"}}`,
+  );
   await psql("tables.sql", `${visits}${tables}${convert}`);
-  expect(await psql("stale.sql", stale)).toBe("t\n");
+  expect(await onDatabase(stale)).toBe("inkling: no load in 26 hours\n");
+  writeFileSync(join(folder, "load.sql"), load!);
+  await onDatabase(`release=${releaseId}\n${nightly("PostgreSQL")}`);
+  expect(await onDatabase(stale)).toBe("");
   for (const text of [load!, load!.replaceAll("TRUNCATE", "DELETE FROM")]) {
     await psql("load.sql", text);
     expect(await psql("join.sql", joined!)).toBe(
       `1|${PROXY}|GB|${smallCity(1)}|t|${OWNER}\n2|${OTHER}||||\n3|2001:db8::1||||\n`,
     );
   }
-  expect(await psql("stale.sql", stale)).toBe("f\n");
+  expect(await psql("age.sql", age)).toMatch(/\|is_proxy\|\d+ days/);
   const [release] = readFileSync(join(folder, "places.csv.attribution.txt"), "utf8").split("\n");
   expect(await psql("loads.sql", "SELECT DISTINCT 'Inkling, release ' || release FROM loads")).toBe(
     `${release}\n`,
@@ -534,15 +590,24 @@ INSERT INTO visits VALUES (1, '${PROXY}'), (2, '${OTHER}'), (3, '2001:db8::1');\
 ${view.replace("SELECT …;     -- the join", joined!)}`,
   );
   writeFileSync(join(folder, "joined.sql"), replaceDay);
-  const withDay = `export PGURL="${postgres!.url()}"\n${loadDay.replace("psql -q", 'psql "$PGURL" -q')}`;
-  for (const day of ["2026-11-28", "2026-11-29", "2026-11-29"]) await shell(`DAY=${day}\n${withDay}`);
-  await shell(withDay); // yesterday, which has no visits
+  for (const day of ["2026-11-28", "2026-11-29", "2026-11-29"]) await onDatabase(`DAY=${day}\n${loadDay}`);
+  await onDatabase(loadDay); // yesterday, which has no visits
   expect(await psql("days.sql", "SELECT id, day, country_iso_code FROM joined")).toBe(
     "1|2026-11-29|GB\n2|2026-11-28|\n3|2026-11-29|\n",
   );
   await psql("undo.sql", "DROP VIEW visits_today; ALTER TABLE visits DROP COLUMN day;");
   await psql("old.sql", "UPDATE loads SET loaded_at = loaded_at - interval '27 hours'");
-  expect(await psql("stale.sql", stale)).toBe("t\n");
+  expect(await onDatabase(stale)).toBe("inkling: no load in 26 hours\n");
+  await onDatabase(`release=${earlierId}\n${nightly("PostgreSQL").replace(/^previous=[\s\S]*/m, "")}`);
+  expect(await psql("age.sql", age)).toMatch(/\|\|$/m); // no dates of this release
+  expect(await psql("join.sql", joined!)).toContain(`1|${PROXY}|GB|${smallCity(0)}|f|`);
+  const [back = ""] = blocks("Previous files");
+  const [kept = ""] = readdirSync(join(folder, "previous"));
+  mkdirSync(join(folder, "exports-home"));
+  symlinkSync(folder, join(folder, "exports-home/exports"));
+  const here = `export HOME="${folder}/exports-home"\n`;
+  expect(await onDatabase(`${here}${back.replace("2026-11-29", kept)}`)).toMatch(/is_proxy[\s\S]*2 rows/);
+  expect(await psql("join.sql", joined!)).toContain(`1|${PROXY}|GB|${smallCity(1)}|t|`);
   const [version] = (await psql("version.sql", "SHOW server_version")).split(".");
   expect(PAGE).toContain(`| PostgreSQL ${version} |`);
   const asText = joined!.replaceAll(/(?<=<?= )ip\b/g, "inet_or_null(ip)");
